@@ -7,22 +7,29 @@ the slope of steps over requests, where steps differ in these, and by the bound 
 
 import polars as pl
 
+from harness.analysis import serving
 from harness.analysis.diagnose import serving_thresholds, thresholds
 from harness.analysis.diagnose.serving_view import ServingView
 
 
-def queued(view: ServingView) -> pl.DataFrame:
-    """Return the steps that only decode while requests wait, with live, ended rows and use.
+def queued(view: ServingView, steps: pl.DataFrame) -> pl.DataFrame:
+    """Return those of steps in which requests wait, with live and ended rows, and held.
 
-    Live rows bring a token; others' requests have ended. ``use``: part of the cache, null where it
-    is not known.
+    Live rows bring a token; others' requests have ended.
     """
     live = pl.min_horizontal("emitted", "requests")
-    return view.plain.filter(pl.col("waiting") > 0, pl.col("emitted") > 0).with_columns(
-        live=live,
-        ended=pl.col("requests") - live,
-        use=pl.col("kv_blocks") / pl.lit(view.blocks, dtype=pl.Int64),
-    )
+    waited = steps.filter(pl.col("waiting") > 0, pl.col("emitted") > 0)
+    return with_held(view, waited).with_columns(live=live, ended=pl.col("requests") - live)
+
+
+def with_held(view: ServingView, steps: pl.DataFrame) -> pl.DataFrame:
+    """Return steps with held: rows that the cache holds at today's blocks a row, null if unknown.
+
+    In CACHE_FULL of it, as what lies between is too small for most.
+    """
+    blocks = pl.col("kv_blocks") / pl.col("requests")
+    held = (serving_thresholds.CACHE_FULL * pl.lit(view.blocks, dtype=pl.Int64) / blocks).floor()
+    return steps.with_columns(held=pl.when(blocks > 0).then(held))
 
 
 def fuller(view: ServingView, steps: pl.DataFrame, room: pl.Expr) -> pl.DataFrame:
@@ -50,13 +57,18 @@ def _slope(plain: pl.DataFrame) -> float:
     return max(told or 0.0, 0.0)
 
 
-def reserved(view: ServingView) -> bool:
-    """Return whether requests that decode take no block, in tokens that would fill some.
+def paging(view: ServingView) -> float:
+    """Return how many times the rows fit that do, if each held blocks for its tokens alone.
 
-    Then each holds room for its last token from the start.
+    More than 1 where rows that decode take no block, in tokens that would fill some: each holds
+    room for its last token from the start. At the mean, it is halfway through its output.
     """
     follows = pl.col("step").diff() == 1
     taken = pl.when(follows).then(pl.col("kv_blocks").diff())
     steps = view.plain.with_columns(taken=taken).drop_nulls("taken")
     several = thresholds.REPEATED * serving_thresholds.LARGEST_BLOCK
-    return int(steps["emitted"].sum()) >= several and not (steps["taken"] > 0).any()
+    if int(steps["emitted"].sum()) < several or (steps["taken"] > 0).any():
+        return 1.0
+    requests = serving.lives(view.tables)
+    prompts, outputs = (int(requests[name].sum()) for name in ("prompt_tokens", "output_tokens"))
+    return (prompts + outputs) / max(prompts + outputs / 2, 1)

@@ -17,8 +17,8 @@ Reading the tokens of a step that is done takes some tens of µs, a few hundredt
 of 1 ms and more."""
 
 CACHE_FULL = 0.9
-"""Of the cache's blocks: an engine admits or grows a request only into free blocks, and what lacks
-them is one request's part. So of a cache that lacks room, all but a part of ten or more is used."""
+"""Of the cache's blocks: where no further request fits into as much, it is full. Prompts differ,
+and running requests grow, so engines do not fill the last part (vLLM keeps ``watermark`` free)."""
 
 MORE_CACHE = 2.0
 """Times the room: keys and values of 8 bits in place of 16 (vLLM's ``kv_cache_dtype=fp8``)."""

@@ -92,7 +92,9 @@ def test_a_gain_of_the_cache_is_that_of_twice_its_blocks(offload: bool, tmp_path
     small = Program(at_once(), LONG, blocks=800, host_blocks=5000, switches=switches)
     capture, large = (each.capture(tmp_path) for each in (small, replace(small, blocks=1600)))
     taken = 1 - view_of(large).total_ns / view_of(capture).total_ns
-    assert findings(capture)[0].gain == pytest.approx(taken, abs=0.1)
+    gain = findings(capture)[0].gain
+    assert gain is not None
+    assert taken / 2 < gain < taken + 0.05  # preemptions that the larger cache avoids are not seen
 
 
 @pytest.mark.parametrize("name", CHUNKED)

@@ -11,10 +11,9 @@ from dataclasses import replace
 
 import polars as pl
 
-from harness.analysis.diagnose import fuller_steps, serving_thresholds, thresholds
+from harness.analysis.diagnose import fuller_steps, thresholds
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.serving_view import ServingView
-from harness.analysis.serving import lives
 
 _ROWS = "let requests enter as others end (continuous batching), instead of batch by batch"
 _PAGED = "give requests blocks of the cache as they fill (paging), not all at once"
@@ -31,12 +30,12 @@ def found(view: ServingView) -> Iterator[Finding]:
     """Yield the time that fuller steps would save for the same tokens."""
     if not view.known:
         return
-    reserved = fuller_steps.reserved(view)
-    steps = fuller_steps.fuller(view, fuller_steps.queued(view), _room(view, reserved=reserved))
+    paging = fuller_steps.paging(view)
+    steps = fuller_steps.fuller(view, fuller_steps.queued(view, view.plain), _room(view, paging))
     if steps.is_empty():
         return
-    live, target, waiting, ended, use = steps.select(
-        pl.col("live", "target", "waiting", "ended", "use").mean()
+    live, target, waiting, ended = steps.select(
+        pl.col("live", "target", "waiting", "ended").mean()
     ).row(0)
     share = view.part(float(steps["period_ns"].sum()))
     evidence = (
@@ -47,27 +46,18 @@ def found(view: ServingView) -> Iterator[Finding]:
         view.number("rows of requests that have ended", ended),
     )
     gain = view.part(float(steps["saved"].sum()))
-    full = reserved and use is not None and use >= serving_thresholds.CACHE_FULL
-    once = int((steps["requests"] < view.plain["requests"].max()).sum())  # more rows were seen
-    by_batch = ended >= 1 or (not full and once > steps.height / 2)
+    full = steps.filter(pl.col("held") <= pl.col("requests")).height > steps.height / 2
+    seen = view.plain["requests"].max()
+    below = steps.filter(pl.col("requests") < seen).height > steps.height / 2
+    by_batch = ended >= 1 or (below and not full)
     first = _ROWS if by_batch else _PAGED if full else _MORE
-    rival = _PAGED if reserved and first is not _PAGED else _MORE
+    rival = _PAGED if paging > 1 and first is not _PAGED else _MORE
     finding = KIND.finding("the engine", evidence, share=share, gain=gain, confidence=0.8)
     yield replace(finding, fix=tuple(dict.fromkeys((first, rival))))
 
 
-def _room(view: ServingView, *, reserved: bool) -> pl.Expr:
+def _room(view: ServingView, paging: float) -> pl.Expr:
     """Return how many rows fit."""
     if not view.blocks:
         return pl.lit(view.plain["requests"].max())
-    paging = _unfilled(view) if reserved else 1.0
-    held = pl.col("requests") * paging * serving_thresholds.CACHE_FULL / pl.col("use")
-    return pl.max_horizontal("requests", pl.when(pl.col("use") > 0).then(held.floor()))
-
-
-def _unfilled(view: ServingView) -> float:
-    """Return the tokens that requests come to hold over those that they hold halfway."""
-    prompts, outputs = (
-        int(lives(view.tables)[name].sum()) for name in ("prompt_tokens", "output_tokens")
-    )
-    return (prompts + outputs) / max(prompts + outputs / 2, 1)
+    return pl.max_horizontal("requests", (paging * pl.col("held")).floor())

@@ -30,10 +30,10 @@ KIND = FindingKind(
 
 def found(view: ServingView) -> Iterator[Finding]:
     """Yield the time of what is computed twice, and what fuller steps would save."""
-    use = _use(view)
-    if not view.known or (use or 1.0) < serving_thresholds.CACHE_FULL:
+    full = _full(view)
+    if not view.known or (view.blocks and full.is_empty()):
         return
-    pauses, limited = _pauses(view), _limited(view)
+    pauses, limited, use = _pauses(view), _limited(view, full), _use(view)
     tokens, again = _again(view, pauses)
     recomputed = view.part(again * _token_ns(view))
     delayed = float(view.gaps.filter("paused")["itl_ns"].sum()) / view.between_ns
@@ -58,14 +58,17 @@ def found(view: ServingView) -> Iterator[Finding]:
     )
 
 
-def _limited(view: ServingView) -> pl.DataFrame:
-    """Return the steps that decode while requests wait for room in the cache."""
-    full = pl.col("use") >= serving_thresholds.CACHE_FULL
-    steps = fuller_steps.queued(view).filter(full, pl.col("ended") == 0)
-    if fuller_steps.reserved(view):
-        steps = steps.clear()
-    more = serving_thresholds.MORE_CACHE * pl.col("requests") / pl.col("use")
-    return fuller_steps.fuller(view, steps, more.floor())
+def _full(view: ServingView) -> pl.DataFrame:
+    """Return the steps that only decode, and in which the cache holds no further row."""
+    held = (fuller_steps.paging(view) * pl.col("held")).floor()
+    return fuller_steps.with_held(view, view.plain).filter(held <= pl.col("requests"))
+
+
+def _limited(view: ServingView, full: pl.DataFrame) -> pl.DataFrame:
+    """Return those of the steps with a full cache for which requests wait, as fuller does."""
+    steps = fuller_steps.queued(view, full).filter(pl.col("ended") == 0)
+    more = pl.max_horizontal("requests", (serving_thresholds.MORE_CACHE * pl.col("held")).floor())
+    return fuller_steps.fuller(view, steps, more)
 
 
 def _use(view: ServingView) -> float | None:
