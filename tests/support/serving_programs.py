@@ -62,7 +62,7 @@ class Program:
 
     arrivals: Arrivals
     lengths: tuple[Lengths, Lengths]
-    number: int = 100
+    number: int = 60
     blocks: int = 4000
     switches: dict[str, Any] = field(default_factory=dict)
     device: Device = Device()
@@ -179,7 +179,7 @@ def _pairs() -> dict[str, tuple[Program, Program]]:
             {"device": Device(plan=4000)},
         ),
         "prefill-interference: whole prompts": (
-            Program(poisson(5), CONVERSATION, 200, 20_000, WHOLE),
+            Program(poisson(5), CONVERSATION, 120, 20_000, WHOLE),
             {"switches": IN_TURN},
         ),
         "prefill-interference: chunks too large, ahead": (
@@ -206,7 +206,7 @@ def _pairs() -> dict[str, tuple[Program, Program]]:
         ),
         "batch-underfilled: room reserved, all at once": (
             Program(at_once(), ESSAYS, blocks=1000, switches=IN_TURN | {"reservation": "whole"}),
-            {"switches": IN_TURN, "blocks": 4000, "number": 60},
+            {"switches": IN_TURN, "blocks": 4000, "number": 40},
         ),
         "kv-cache-pressure: computed again": (
             Program(poisson(6), LONG, blocks=600, switches=IN_TURN | {"token_budget": 1024}),

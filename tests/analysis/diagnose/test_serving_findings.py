@@ -5,18 +5,15 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import polars as pl
 import pytest
 
 from harness.analysis.diagnose import conclude, known_findings, serving_view
 from harness.analysis.diagnose.finding import Finding
-from harness.analysis.diagnose.serving import kv_cache_pressure
 from harness.analysis.diagnose.serving_view import ServingView
-from harness.captures.load.kind import KIND
 from harness.evidence.capture import Capture
-from harness.extract import door
-from harness.probe.load.driver import FILE
 from harness.probe.load.workload import at_once
 from tests.support.serving_programs import (
     AHEAD,
@@ -30,6 +27,7 @@ from tests.support.serving_programs import (
     Device,
     Engine,
     Program,
+    schedule,
 )
 
 MANY = IN_TURN | {"most_running": 100}
@@ -80,8 +78,9 @@ def test_every_finding_has_three_programs_and_more() -> None:
 def test_a_gain_is_what_the_load_takes_less_without_the_cause(
     sick: Program, without: dict[str, object], within: float, tmp_path: Path
 ) -> None:
-    """All requests are there at once: then the engine's time is what its steps take."""
-    capture, mended = (each.capture(tmp_path) for each in (sick, replace(sick, switches=without)))
+    """100 requests are there at once: then the engine's time is what its steps take."""
+    both = (replace(sick, number=100, switches=each) for each in (sick.switches, without))
+    capture, mended = (each.capture(tmp_path) for each in both)
     taken = 1 - view_of(mended).total_ns / view_of(capture).total_ns
     assert findings(capture)[0].gain == pytest.approx(taken, abs=within)
 
@@ -122,16 +121,25 @@ def test_a_budget_that_computes_too_few_prompts_gives_way_to_engines_apart(tmp_p
     assert first.fix[0].startswith("engines of their own")
 
 
-def test_what_is_computed_again_is_what_the_scheduler_computed_twice(tmp_path: Path) -> None:
+def test_what_is_computed_again_is_what_the_scheduler_gave_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    preempt, lost = schedule.Scheduler._preempt, []
+
+    def counted(scheduler: object, request: Any, plan: object) -> None:
+        lost.append(request.computed)
+        preempt(scheduler, request, plan)
+
+    monkeypatch.setattr(schedule.Scheduler, "_preempt", counted)
     program = replace(PAIRS["kv-cache-pressure: computed again"][0], arrivals=at_once())
-    recording = program.recording()
-    recording.save(tmp_path, None, program.blocks, "a load")
-    every = sum(step["tokens"] for step in recording.steps)
-    lives = recording.lives.values()
-    once = sum(len(life.request.prompt) + len(life.tokens) - 1 for life in lives)
-    view = view_of(door.capture(tmp_path / FILE).captures[KIND.name])
-    assert kv_cache_pressure._again(view, kv_cache_pressure._pauses(view)) == (every, every - once)
-    assert every > once
+    capture = program.capture(tmp_path)
+    (again,) = (
+        each.value
+        for each in findings(capture)[0].evidence
+        if each.metric == "tokens computed again"
+    )
+    assert len(lost) > 5
+    assert again == pytest.approx(100 * sum(lost) / capture.tables["load_steps"]["tokens"].sum())
 
 
 @pytest.mark.parametrize("name", ["scheduler-bubble: a slow planner", *CHUNKED[1:]])
