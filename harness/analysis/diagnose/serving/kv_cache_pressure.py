@@ -34,8 +34,8 @@ def found(view: ServingView) -> Iterator[Finding]:
     if not view.known or (view.blocks and full.is_empty()):
         return
     limited, again = _limited(view, full), _again(view) if pauses.height else 0.0
-    spent = again * int(view.steps["tokens"].sum()) * (view.law.token_ns if view.law else 0.0)
-    recomputed = view.part(spent)
+    twice = min(again * int(view.steps["tokens"].sum()), int(view.carrying["prefill"].sum()))
+    recomputed = view.part(twice * view.law.token_ns if view.law else 0.0)
     delayed = float(view.gaps.filter("paused")["itl_ns"].sum()) / view.between_ns
     gain = recomputed + view.part(float(limited["saved"].sum()))
     share = recomputed + view.part(float(limited["period_ns"].sum()))
