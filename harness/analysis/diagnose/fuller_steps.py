@@ -2,7 +2,8 @@
 
 Most of a decode step is the same for one request and for many, as the weights are read once. So
 with n of N possible requests each token costs up to N / n times as much. A fuller step is longer by
-the slope of steps over requests, where steps differ in these, and by the bound of a load no longer.
+the slope of steps over requests, where steps differ in these, and takes what as many tokens of
+prompts do at least: their arithmetic is the same. No step is taken to be longer than the bound.
 """
 
 import polars as pl
@@ -40,11 +41,13 @@ def fuller(view: ServingView, steps: pl.DataFrame, room: pl.Expr) -> pl.DataFram
     """
     slope = _slope(view.plain)
     if view.itl_bound_ns and slope:
-        longer = ((view.itl_bound_ns - pl.col("period_ns")) / slope).floor().clip(0)
-        room = pl.min_horizontal(room, pl.col("requests") + longer)
+        more = ((view.itl_bound_ns - pl.col("period_ns")) / slope).floor().clip(0)
+        room = pl.min_horizontal(room, pl.col("requests") + more)
     target = pl.min_horizontal(pl.col("live") + pl.col("waiting"), room)
     added = (pl.col("target") - pl.col("requests")).clip(0)
-    less = (pl.col("period_ns") + slope * added) * pl.col("live") / pl.col("target")
+    arithmetic = pl.col("target") * (view.law.token_ns if view.law else 0.0)
+    longer = pl.max_horizontal(pl.col("period_ns") + slope * added, arithmetic)
+    less = longer * pl.col("live") / pl.col("target")
     told = steps.with_columns(target=target).filter(pl.col("target") >= pl.col("live") + 1)
     return told.with_columns(saved=(pl.col("period_ns") - less).clip(0))
 

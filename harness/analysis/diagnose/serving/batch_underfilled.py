@@ -57,7 +57,8 @@ def found(view: ServingView) -> Iterator[Finding]:
 
 
 def _room(view: ServingView, paging: float) -> pl.Expr:
-    """Return how many rows fit."""
+    """Return how many rows fit; of paged blocks at their most a row, as requests grow together."""
     if not view.blocks:
         return pl.lit(view.plain["requests"].max())
-    return pl.max_horizontal("requests", (paging * pl.col("held")).floor())
+    held = pl.col("held").min() if paging == 1 else (paging * pl.col("held")).floor()
+    return pl.max_horizontal("requests", held)
