@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 Subjects = Annotated[
     list[str],
     typer.Argument(
-        help="Capture files of nsys, ncu, torch.profiler or memory, or folders of them: of one"
+        help="Captures of nsys, ncu, torch.profiler, memory or load, or folders of them: of one"
         " program. Or one run or report folder, or FOLDER:CASE.VARIANT. With --test: a command,"
         " after --."
     ),

@@ -21,11 +21,12 @@ LOAD_TABLES: Mapping[str, Mapping[str, str]] = {
     # When a request was preempted, and when it went on.
     "load_pauses": {"request": "int", "start_ns": "int", "end_ns": "int"},
     # The engine's steps: prefill, decode or mixed; requests and tokens computed, blocks of the
-    # cache in use, and the time that the host took for it.
+    # cache in use, and the time that the host took for it before it waited for the device: in
+    # all, and of it before the first launch.
     "load_steps": {
         "start_ns": "int",
         "duration_ns": "int",
         "kind": "category",
-        **dict.fromkeys(("requests", "tokens", "kv_blocks", "host_ns"), "int"),
+        **dict.fromkeys(("requests", "tokens", "kv_blocks", "host_ns", "plan_ns"), "int"),
     },
 }

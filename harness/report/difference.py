@@ -10,6 +10,7 @@ from harness.analysis.diff.memory import MemoryDiff
 from harness.analysis.diff.timing import Ratio
 from harness.analysis.verdict import LEAST_PROCESSES
 from harness.evidence.tables import Tables
+from harness.report import load_difference
 from harness.report.headline import headline as step_headline
 from harness.report.kernel_difference import kernels, kernels_headline
 from harness.report.numbers import number, size
@@ -20,16 +21,18 @@ _MOST_SITES = 10
 
 
 def headline(diff: CellDiff) -> str:
-    """Return the sentence on the timelines, else on the counters, else on memory; "" on neither."""
+    """Return the sentence on the timelines, else on counters, memory or loads; "" on none."""
     if diff.gpu:
         return step_headline(diff.gpu)
     if diff.counters:
         return kernels_headline(diff.counters)
-    return _memory_headline(diff.memory) if diff.memory else ""
+    if diff.memory:
+        return _memory_headline(diff.memory)
+    return load_difference.headline(diff.load) if diff.load else ""
 
 
 def sections(diff: CellDiff) -> list[Section]:
-    """Return a whole difference: conditions, times, GPU time, counters, memory."""
+    """Return a whole difference: conditions, times, GPU time, counters, memory, load."""
     every = [_conditions(diff), *([_times(diff.timing)] if diff.timing else [])]
     if diff.gpu:
         time = gpu_time(diff.gpu, diff.gpu_kind or "")
@@ -40,7 +43,7 @@ def sections(diff: CellDiff) -> list[Section]:
     if diff.memory:
         first, *rest = memory(diff.memory) or [Section("Memory")]
         every += [replace(first, lead=_memory_headline(diff.memory)), *rest]
-    return every
+    return every + (load_difference.sections(diff.load) if diff.load else [])
 
 
 def compared(diff: GpuDiff) -> str:

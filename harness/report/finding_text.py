@@ -4,7 +4,15 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from harness.analysis.diagnose.finding import ABSTAIN, HEALTHY, MEMORY, Diagnosis, Evidence, Finding
+from harness.analysis.diagnose.finding import (
+    ABSTAIN,
+    HEALTHY,
+    MEMORY,
+    SERVING,
+    Diagnosis,
+    Evidence,
+    Finding,
+)
 from harness.analysis.kernels import short_name
 from harness.analysis.recording import Flaw
 from harness.analysis.units import counted, size
@@ -93,7 +101,8 @@ def costs(finding: Finding) -> str:
     if finding.id == ABSTAIN:
         return f"{share} of the {whole} is unexplained"
     explains = f"explains {share} of the {whole}" if share else ""
-    gains = "" if finding.gain is None else f"removing it gains at most {_percent(finding.gain)}"
+    most = "about" if finding.level == SERVING else "at most"
+    gains = "" if finding.gain is None else f"removing it gains {most} {_percent(finding.gain)}"
     return ", ".join(part for part in (explains, gains) if part)
 
 

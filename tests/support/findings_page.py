@@ -15,11 +15,11 @@ SPECIMENS = Path("problems/6-bottleneck-zoo/specimens")
 _HEAD = """\
 # Findings
 
-What `harness diagnose` can name, top down: first what several GPUs do, then one GPU's timeline,
-then how a kernel uses the SMs, the warp schedulers, a warp and a thread; then memory. Read a slow
-program in this order, and go down a level only where the one above is healthy. Beside these,
-`healthy` says that nothing costs enough to matter, and `abstain` that the evidence does not reach,
-with what to capture next.
+What `harness diagnose` can name, top down: first what a serving engine does with its requests,
+then what several GPUs do, then one GPU's timeline, then how a kernel uses the SMs, the warp
+schedulers, a warp and a thread; then memory. Read a slow program in this order, and go down a level
+only where the one above is healthy. Beside these, `healthy` says that nothing costs enough to
+matter, and `abstain` that the evidence does not reach, with what to capture next.
 
 Each finding leads to where [problem 6](../problems/6-bottleneck-zoo/README.md) shows it.
 """

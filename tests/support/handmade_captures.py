@@ -357,7 +357,8 @@ def _loads() -> Named:
     for column, values in _WRONG_LIVES.items():
         for value in values:
             yield f"load: {column} {value!r}", _load(_LIFE | {column: value})
-    for column, value in {"duration_ns": -1, "kind": 5, "host_us": "x", "tokens": None}.items():
+    wrong = {"duration_ns": -1, "kind": 5, "host_us": "x", "plan_us": -1, "tokens": None}
+    for column, value in wrong.items():
         yield f"load: a step's {column} {value!r}", _load(_LIFE, _STEP | {column: value})
     text = _load(_LIFE)
     for name, content in {

@@ -65,6 +65,7 @@ def diagnose(captures: Sequence[Capture]) -> Diagnosis:
         for each in launch.findings
     ]
     joint = [
+        *_of_all(known_findings.SERVING, known_findings.SERVING.seen(captures)),
         *_of_all(known_findings.TIMELINE, timelines),
         *_by_kernel(in_program),
         *_of_all(known_findings.MEMORY, snapshots),

@@ -18,6 +18,9 @@ Level = Literal[
 MEMORY: Level = "memory"
 """The level of findings whose fractions are of bytes, not of time."""
 
+SERVING: Level = "serving"
+"""The level of findings on loads, whose gains are estimates and no upper limits."""
+
 HEALTHY = "healthy"
 ABSTAIN = "abstain"
 OUT_OF_MEMORY = "out-of-memory"

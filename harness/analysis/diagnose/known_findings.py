@@ -6,7 +6,7 @@ yields ``KIND.finding(…)`` for each place where the view bears the cause out; 
 the family's ``findings`` below. A finding reads its family's view and nothing else.
 """
 
-from harness.analysis.diagnose import kernel_view, memory_view, timeline_view
+from harness.analysis.diagnose import kernel_view, memory_view, serving_view, timeline_view
 from harness.analysis.diagnose.families import Family
 from harness.analysis.diagnose.finding import FindingKind
 from harness.analysis.diagnose.kernel import abstain as kernel_abstain
@@ -48,6 +48,15 @@ from harness.analysis.diagnose.memory import (
 )
 from harness.analysis.diagnose.memory import healthy as memory_healthy
 from harness.analysis.diagnose.memory_view import MemoryView
+from harness.analysis.diagnose.serving import abstain as serving_abstain
+from harness.analysis.diagnose.serving import (
+    batch_underfilled,
+    kv_cache_pressure,
+    prefill_interference,
+    scheduler_bubble,
+)
+from harness.analysis.diagnose.serving import healthy as serving_healthy
+from harness.analysis.diagnose.serving_view import ServingView
 from harness.analysis.diagnose.timeline import abstain as timeline_abstain
 from harness.analysis.diagnose.timeline import (
     allocator_churn,
@@ -72,6 +81,19 @@ from harness.analysis.diagnose.timeline import (
 from harness.analysis.diagnose.timeline import healthy as timeline_healthy
 from harness.analysis.diagnose.timeline_view import TimelineView
 
+SERVING = Family[ServingView](
+    name="serving",
+    table="load_requests",
+    views=serving_view.views,
+    findings=(
+        scheduler_bubble,
+        prefill_interference,
+        batch_underfilled,
+        kv_cache_pressure,
+    ),
+    healthy=serving_healthy,
+    abstain=serving_abstain,
+)
 TIMELINE = Family[TimelineView](
     name="timeline",
     table="gpu_ops",
@@ -150,4 +172,4 @@ MEMORY = Family[MemoryView](
 
 def kinds() -> dict[str, FindingKind]:
     """Return what every finding of every family is, by id, in the order of the families."""
-    return TIMELINE.kinds() | KERNEL.kinds() | MEMORY.kinds()
+    return SERVING.kinds() | TIMELINE.kinds() | KERNEL.kinds() | MEMORY.kinds()

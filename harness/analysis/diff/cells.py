@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from harness.analysis.diff import counters, gpu, likeness, memory, timing
+from harness.analysis.diff import counters, gpu, likeness, load, memory, timing
 from harness.analysis.diff.counters import KernelCounters
 from harness.analysis.diff.gpu import GpuDiff
+from harness.analysis.diff.load import LoadDiff
 from harness.analysis.diff.memory import MemoryDiff
 from harness.analysis.diff.timing import Ratio
 from harness.evidence.kinds import KINDS, by_cost
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 _TIMES, _GPU_WORK, _COUNTERS, _MEMORY = "samples", "gpu_ops", "counters", "memory_pools"
-_ROWS = {_GPU_WORK: "GPU work", _COUNTERS: "profiled kernel"}
+_REQUESTS = "load_requests"
+_ROWS = {_GPU_WORK: "GPU work", _COUNTERS: "profiled kernel", _REQUESTS: "request"}
 """Table to the noun for one of its rows, in messages."""
 
 Both = tuple[Tables, Tables]
@@ -51,6 +53,7 @@ class CellDiff:
     gpu_kind: str | None = None
     counters: tuple[KernelCounters, ...] = ()
     memory: MemoryDiff | None = None
+    load: LoadDiff | None = None
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,7 @@ def compare(
         gpu_kind=by_table.get(_GPU_WORK),
         counters=tuple(counters.compare(*sides[_COUNTERS])) if _COUNTERS in sides else (),
         memory=memory.compare(*sides[_MEMORY]) if _MEMORY in sides else None,
+        load=load.compare(*sides[_REQUESTS]) if _REQUESTS in sides else None,
     )
 
 

@@ -38,7 +38,7 @@ class Load(Kind):
         "queue_max",
         "kv_use_max",
     )
-    compared_by = "samples"
+    compared_by = "load_requests"
     kept = (Kept(_RECORDING, rank=1),)
 
     def read(self, path: Path) -> Tables:

@@ -17,6 +17,7 @@ _MOST_BYTES = 1 << 30
 Ns = Annotated[int, msgspec.Meta(ge=0, lt=1 << 53)]
 """From the start: 104 days, and whole in the numbers of any JSON."""
 Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 40)]
+Us = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 Pause = tuple[Ns, Ns | None]
 
 
@@ -46,7 +47,8 @@ class _Steps(msgspec.Struct):
     requests: list[Count | None]
     tokens: list[Count | None]
     kv_blocks: list[Count | None]
-    host_us: list[Annotated[float, msgspec.Meta(ge=0, le=1e12)] | None]
+    host_us: list[Us | None]
+    plan_us: list[Us | None] | None = None
 
 
 class _File(msgspec.Struct):
@@ -81,10 +83,11 @@ def read(path: Path) -> Tables:
 def _mistakes(content: _File) -> Iterator[str]:
     """Yield what contradicts itself."""
     for part in (content.requests, content.steps):
-        lengths = {name: len(getattr(part, name)) for name in part.__struct_fields__}
+        told = ((name, getattr(part, name)) for name in part.__struct_fields__)
+        lengths = {name: len(column) for name, column in told if column is not None}
         if len(set(lengths.values())) > 1:
-            told = ", ".join(f"{name} {length:,}" for name, length in lengths.items())
-            yield f"columns of different lengths: {told}"
+            counts = ", ".join(f"{name} {length:,}" for name, length in lengths.items())
+            yield f"columns of different lengths: {counts}"
             return
     rows = content.requests
     columns = (rows.due_ns, rows.admitted_ns, rows.tokens_ns, rows.ended_ns, rows.preempted_ns)
@@ -114,8 +117,11 @@ def _tables(content: _File) -> Tables:
         "output_tokens": [len(times) for times in rows.tokens_ns],
         "mark": ["warm-up" if warm else "" for warm in rows.warm_up],
     }
-    columns = {name: getattr(steps, name) for name in steps.__struct_fields__ if name != "host_us"}
-    host = [None if time is None else round(time * 1e3) for time in steps.host_us]
+    nothing = [None] * len(steps.start_ns)
+    columns: dict[str, Any] = {name: getattr(steps, name) for name in steps.__struct_fields__}
+    for part in ("host", "plan"):
+        times = columns.pop(f"{part}_us") or nothing
+        columns[f"{part}_ns"] = [None if time is None else round(time * 1e3) for time in times]
     told = {name: [getattr(run, name)] for name in run.__struct_fields__ if name != "version"}
     return {
         "load_runs": frame("load_runs", told),
@@ -134,5 +140,5 @@ def _tables(content: _File) -> Tables:
                 for at, name in enumerate(("request", "start_ns", "end_ns"))
             },
         ),
-        "load_steps": frame("load_steps", columns | {"host_ns": host}),
+        "load_steps": frame("load_steps", columns),
     }

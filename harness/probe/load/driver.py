@@ -22,7 +22,7 @@ from harness.probe.load.workload import Request
 
 FILE = "load.json.gz"
 """What the harness reads, in the cell's folder."""
-_COUNTS = ("kind", "requests", "tokens", "kv_blocks", "host_us")
+_COUNTS = ("kind", "requests", "tokens", "kv_blocks", "host_us", "plan_us")
 
 
 class Stepped(Protocol):
@@ -44,7 +44,8 @@ class Stepped(Protocol):
     def record(self) -> Mapping[str, float | str]:
         """What the step was, as far as it was measured.
 
-        kind (prefill, decode or mixed), requests, tokens, kv_blocks in use, host_us.
+        kind (prefill, decode or mixed), requests, tokens, kv_blocks in use, host_us: before it
+        waits for the device, plan_us: of it before the first launch.
         """
 
 

@@ -16,7 +16,7 @@ FORBIDDEN = {
 }
 MODULES = [
     module
-    for family in (known_findings.TIMELINE, known_findings.MEMORY)
+    for family in (known_findings.SERVING, known_findings.TIMELINE, known_findings.MEMORY)
     for module in (*family.findings, family.healthy, family.abstain)
 ]
 NEXT = tuple(

@@ -15,7 +15,7 @@ from tests.support.paths import ROOT
 from tests.support.timelines import Op, rows
 from tests.support.timelines import timeline as made
 
-FAMILIES = ("TIMELINE", "KERNEL", "MEMORY")
+FAMILIES = ("SERVING", "TIMELINE", "KERNEL", "MEMORY")
 TOY = """
 from harness.analysis.diagnose.finding import Evidence, FindingKind
 

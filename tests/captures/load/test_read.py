@@ -38,7 +38,8 @@ def test_a_file_says_what_its_load_was() -> None:
 
 def test_a_file_is_shown_at_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    shown = CliRunner().invoke(app, ["inspect", str(SAMPLE)]).stdout
+    monkeypatch.chdir(SAMPLE.parent)
+    shown = CliRunner().invoke(app, ["inspect", SAMPLE.name]).stdout
     assert max(map(len, shown.splitlines())) <= 80
     capture = door.capture(SAMPLE).captures["load"]
     between = serving.MEASURES["itl_p99_ms"](capture.tables)

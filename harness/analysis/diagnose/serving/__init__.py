@@ -1,0 +1,1 @@
+"""Findings on load on a serving engine; ``serving_view.py`` is what they read."""
