@@ -103,7 +103,6 @@ def state(cell: Cell, known: law.Rates, recording: Recording) -> None:
         "decode_ms": known.decode_ms,
         "itl_before_ms": quantile(before, TAIL),
         "itl_during_ms": p99,
-        "itl_during_p50_ms": quantile(during, 0.5),
         "long_ttft_ms": ttft,
         "predicted_ms": predicted,
     }

@@ -1,29 +1,12 @@
-"""What the CUDA graphs of a set of batch sizes take of the caching allocator: predicted, then read.
-
-All graphs of a set share one pool. They are captured from the largest batch down, and what a
-capture has freed the next one takes again, so the largest batch decides.
-"""
+"""What the CUDA graphs of a set of batches take of the caching allocator: predicted, then read."""
 
 import gc
-from collections.abc import Sequence
 
 import engines
 import torch
-from workloads.engine.model import Shape
+from pool_size import MIB, predicted
 
 from harness.probe.cell import Cell
-
-MIB = 1 << 20
-SMALL, SMALL_SEGMENT = MIB, 2 * MIB
-LARGE_SEGMENT, OWN_SEGMENT = 20 * MIB, 10 * MIB
-"""Of torch's caching allocator (c10/core/CachingDeviceAllocator.h and the CUDA one): blocks of at
-most 1 MiB lie in segments of 2 MiB, those below 10 MiB in segments of 20 MiB, and larger ones in a
-segment of their own, rounded up to 2 MiB."""
-WORKSPACE = 32 * MIB
-"""That torch gives cuBLAS for each stream on compute capability 9.0 (CUDABlas workspace, default
-of Hopper); the capture's stream asks for it within the first capture."""
-BYTES = 2
-"""Of a bf16 number."""
 
 
 def run(cell: Cell) -> None:
@@ -46,39 +29,6 @@ def run(cell: Cell) -> None:
         del runner
         gc.collect()
         torch.cuda.empty_cache()
-
-
-def predicted(shape: Shape, batch: int) -> int:
-    """Return the bytes of a pool whose largest batch is so large, of a dense model.
-
-    Live at once are, at most: in a layer, the residual stream, what is added to it, its norm, and
-    either queries, keys and values with attention's output, or gate and up with their product;
-    behind the layers, the logits.
-    """
-    row = BYTES * batch
-    stream = row * shape.width
-    qkv = row * (shape.heads + 2 * shape.kv_heads) * shape.head
-    attention = [stream, stream, stream, qkv, row * shape.heads * shape.head]
-    feed = [stream, stream, stream, 2 * row * shape.hidden, row * shape.hidden]
-    logits = [stream, stream, row * shape.vocabulary]
-    parts = [_segments(blocks) for blocks in (attention, feed, logits)]
-    return WORKSPACE + sum(max(part[kind] for part in parts) for kind in range(3))
-
-
-def _segments(blocks: Sequence[int]) -> tuple[int, int, int]:
-    """Return the bytes of segments that blocks take at once: small, shared large, and their own."""
-    small = sum(block for block in blocks if block <= SMALL)
-    large = sum(block for block in blocks if SMALL < block < OWN_SEGMENT)
-    own = [block for block in blocks if block >= OWN_SEGMENT]
-    return (
-        _up(small, SMALL_SEGMENT),
-        _up(large, LARGE_SEGMENT),
-        sum(_up(block, SMALL_SEGMENT) for block in own),
-    )
-
-
-def _up(size: int, unit: int) -> int:
-    return -(-size // unit) * unit
 
 
 def reserved() -> int:
