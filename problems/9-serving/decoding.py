@@ -12,6 +12,8 @@ from workloads.engine.runner import Runner
 
 from harness.probe.cell import Cell
 
+SPARE = 64
+"""Tokens that a request may make while others are still in prefill, before the first turn."""
 READ_BYTES = 1 << 31
 """Of the read that measures the memory's rate: 40 times an H100's L2 cache of 50 MB."""
 
@@ -37,21 +39,22 @@ def _batch(cell: Cell, runners: dict[str, Runner], shape: Shape, batch: int, gb_
     """Sample every contender's step at one batch, alternating."""
     params = cell.params
     running = {name: _decoding(runner, params, batch) for name, runner in runners.items()}
-    found: dict[tuple[str, str], list[float]] = {}
+    found: dict[str, dict[str, list[float]]] = {name: {} for name in running}
     for _ in range(params["turns"]):
         for name in random.sample(list(running), len(running)):
             for metric, value in _turn(running[name], shape, batch, gb_s, params).items():
-                found.setdefault((name, metric), []).append(value)
-    for (name, metric), values in found.items():
-        unit = {"over_floor": "×", "bubble": "%"}.get(metric, "ms")
-        cell.sample(f"{name}-b{batch}", metric, unit, values)
+                found[name].setdefault(metric, []).append(value)
+    for name, series in found.items():
+        for metric, values in series.items():
+            unit = {"over_floor": "×", "bubble": "%"}.get(metric, "ms")
+            cell.sample(f"{name}-b{batch}", metric, unit, values)
 
 
 def _decoding(runner: Runner, params: dict[str, Any], batch: int) -> engines.Watched:
     """Return an engine in which ``batch`` requests decode."""
     engine = engines.engine(runner, params)
     vocabulary = runner.model.weights.shape.vocabulary
-    new = params["turns"] * (params["steps_a_turn"] + 1) + 8
+    new = params["turns"] * (params["steps_a_turn"] + 1) + SPARE
     for at in range(batch):
         prompt = [(104729 * at + token) % vocabulary for token in range(params["context"])]
         engine.submit(str(at), prompt, new)

@@ -16,16 +16,13 @@ def run(cell: Cell) -> None:
         weights = engines.weights(params, cell.device)
     for batches in params["sets"]:
         region = "-".join(str(batch) for batch in batches)
-        foreseen = predicted(weights.shape, max(batches))
-        cell.fact(f"predicted_mib.{region}", foreseen / MIB, "MiB")
+        cell.fact(f"predicted_mib.{region}", predicted(weights.shape, max(batches)) / MIB, "MiB")
         torch._C._cuda_clearCublasWorkspaces()
         before = reserved()
         switches = engines.options({**params, "graph_batches": batches})
         with cell.phase(f"capture-{region}"):
             runner = engines.runner(weights, params, switches)
-        taken = reserved() - before
-        cell.fact(f"pool_mib.{region}", taken / MIB, "MiB")
-        cell.fact(f"pool_error.{region}", 100 * abs(foreseen / taken - 1), "%")
+        cell.fact(f"pool_mib.{region}", (reserved() - before) / MIB, "MiB")
         del runner
         gc.collect()
         torch.cuda.empty_cache()

@@ -158,7 +158,6 @@ def continuously(made: PreTrainedModel, load: Sequence[Request]) -> Recording:
 
     Its manager stays, so a second call neither allocates a cache nor captures graphs.
     """
-    made.set_attn_implementation("paged|sdpa")
     recording = Recording(load)
     start = time.perf_counter()
     outputs = made.generate_batch(
