@@ -25,6 +25,8 @@ MS = 1_000_000
 TOKENS = 40
 
 ITL_MS = {
+    "vllm": 8.5,
+    "sglang": 8.6,
     "generate": 60,
     "generate-batch": 93,
     "static": 14,
@@ -59,11 +61,11 @@ def recorded(cell: str, planned: Cell) -> dict[str, list[Row]]:
     first = gap * (5 if planned.variant in ("prefixes", "offload") else 20)
     end = first + (TOKENS - 1) * gap
     of = {"cell": cell}
-    run = {"what": "planted", "end_ns": end, "ttft_slo_ns": 500 * MS, "itl_slo_ns": 30 * MS}
-    life = {"due_ns": 0, "admitted_ns": first // 2, "first_ns": first, "ended_ns": end}
+    run: Row = {"what": "planted", "end_ns": end, "ttft_slo_ns": 500 * MS, "itl_slo_ns": 30 * MS}
+    life: Row = {"due_ns": 0, "admitted_ns": first // 2, "first_ns": first, "ended_ns": end}
     life |= {"prompt_tokens": 16, "output_tokens": TOKENS, "mark": ""}
     times = range(first, end + 1, gap)
-    step = {"start_ns": 0, "duration_ns": gap, "kind": "decode", "kv_blocks": 90}
+    step: Row = {"start_ns": 0, "duration_ns": gap, "kind": "decode", "kv_blocks": 90}
     return {
         "load_runs": [of | run | {"kv_blocks": 100}],
         "load_requests": [of | life | {"request": at} for at in range(2)],
