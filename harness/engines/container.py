@@ -79,8 +79,7 @@ class Container(OnHost, ABC):
     def command(self, cell: Cell, out: Path, scratch: Path) -> Command:
         """Return the program's process; its container has the name that ``end`` stops it by."""
         own = self._problem.environments[cell.environment].image
-        overlays = [] if own else self._overlays(cell.environment)
-        env = inside.variables(cell, self.node.target, overlays)
+        env = inside.variables(cell, self.node.target, self._overlays(cell.environment))
         python = self._options.python if self._options.python and not own else "python3"
         argv = inside.workload(cell, str(python))
         name = _name("", scratch.parent, cell)
@@ -153,10 +152,7 @@ class Container(OnHost, ABC):
         env: dict[str, str],
         argv: list[str],
     ) -> Command:
-        """Return the program's call for a container with no rights beyond those in ``flags``.
-
-        ``argv``: the image, then what runs in it.
-        """
+        """Return the program's call: image and command, no rights beyond those in ``flags``."""
         env = _home(host=bool(self._host)) | env
         folders = [*self._options.mounts, *([self._host.store] if self._host else [])]
         mounts = [
