@@ -5,6 +5,8 @@ from typing import Any
 
 import engines
 import loads
+import torch
+from workloads.engine.model import Model
 
 from harness.probe.cell import Cell
 from harness.probe.load.driver import Recording, drive
@@ -79,9 +81,18 @@ def profile(cell: Cell, engine: engines.Watched, load: Sequence[Request]) -> Non
     """Record steps of the engine once every request that fits decodes."""
     for request in load:
         engine.submit(request.name, request.prompt, request.most_new)
+    if cell.capture == "torch":
+        name_parts(engine.engine.runner.model)
     with cell.phase("prefill"):
         until_all_decode(engine, cell.params)
     cell.measure("step", engine.step)
+
+
+def name_parts(model: Model) -> None:
+    """Let the model's parts stand as annotations in torch's trace, where modules would."""
+    for part in ("_attention", "_feed"):
+        wrapped = torch.profiler.record_function(part.strip("_"))(getattr(model, part))
+        setattr(model, part, wrapped)
 
 
 def until_all_decode(engine: engines.Watched, params: Mapping[str, Any]) -> None:
