@@ -61,7 +61,7 @@ def recorded(cell: str, planned: Cell) -> dict[str, list[Row]]:
     first = gap * (5 if planned.variant in ("prefixes", "offload") else 20)
     end = first + (TOKENS - 1) * gap
     of = {"cell": cell}
-    run: Row = {"what": "planted", "end_ns": end, "ttft_slo_ns": 500 * MS, "itl_slo_ns": 30 * MS}
+    run: Row = {"what": "planted", "end_ns": end, "ttft_slo_ns": 450 * MS, "itl_slo_ns": 40 * MS}
     life: Row = {"due_ns": 0, "admitted_ns": first // 2, "first_ns": first, "ended_ns": end}
     life |= {"prompt_tokens": 16, "output_tokens": TOKENS, "mark": ""}
     times = range(first, end + 1, gap)
