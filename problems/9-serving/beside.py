@@ -4,12 +4,12 @@ import dataclasses
 import statistics
 import time
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any
 
 import engines
 import law
 import serving
+from gaps import LONG, gaps_ms
 from workloads.engine.runner import Runner
 from workloads.engine.serve import build
 
@@ -17,7 +17,6 @@ from harness.probe.cell import Cell
 from harness.probe.load.driver import Recording, drive, quantile
 from harness.probe.load.workload import Request
 
-LONG = "long"
 TAIL = 0.99
 DECODES = 24
 """Steps of decodes alone whose median is the law's: too few to lengthen their context."""
@@ -112,25 +111,3 @@ def state(cell: Cell, known: law.Rates, recording: Recording) -> None:
     cell.fact("pair_ns", 1e6 * known.pair_ms, "ns")
     cell.fact("itl_over", p99 / quantile(before, TAIL), "×")
     cell.fact("law_error", 100 * abs(predicted / p99 - 1), "%")
-
-
-def gaps_ms(recording: Recording) -> tuple[list[float], list[float], float]:
-    """Return the decodes' times between tokens before and during the long prefill, and its TTFT.
-
-    Before: between the last first token of a decode and the time that the long prompt is due.
-    During: those that overlap the time from then to its first token.
-    """
-    lives = dict(recording.lives)
-    long = lives.pop(LONG)
-    due, first = long.request.due_ns, long.tokens[0]
-    begun = max(life.tokens[0] for life in lives.values())
-    before, during = [], []
-    for life in lives.values():
-        for start, end in pairwise(life.tokens):
-            if begun <= start and end <= due:
-                before.append((end - start) / 1e6)
-            elif end > due and start < first:
-                during.append((end - start) / 1e6)
-    if not before or not during:
-        raise SystemExit("no token came before or during the long prefill: move long_at_s")
-    return before, during, (first - due) / 1e6

@@ -12,7 +12,8 @@ from harness.problem.model import Problem
 from tests.support.paths import ROOT
 from tests.support.serving_study import FOLDER
 
-MODULES = ("law", "loads", "pool_size", "workloads.engine.options", "workloads.engine.schedule")
+OWN = ("gaps", "law", "loads", "pool_size")
+SHARED = ("workloads.engine.options", "workloads.engine.schedule")
 
 
 @pytest.fixture(scope="package", autouse=True)
@@ -20,10 +21,10 @@ def modules() -> Iterator[dict[str, ModuleType]]:
     """The scripts find each other in their own folder, and the shared workloads."""
     folders = [str(FOLDER), str(ROOT / "problems")]
     sys.path[:0] = folders
-    yield {name: importlib.import_module(name) for name in MODULES}
+    yield {name: importlib.import_module(name) for name in (*OWN, *SHARED)}
     for folder in folders:
         sys.path.remove(folder)
-    for name in MODULES[:3]:
+    for name in OWN:
         sys.modules.pop(name, None)
 
 

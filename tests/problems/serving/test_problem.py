@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from harness.problem.model import Advice, Problem
+from harness.problem.plan import Selected, plan
 
 LADDER = (
     "static",
@@ -49,6 +50,16 @@ def test_advice_leaves_out_only_what_it_names(problem: Problem) -> None:
             if problem.covers("load", name, case, "cuda") and name not in {advice.take, *advice.but}
         ]
         assert len(set(rivals)) >= 2, advice.id
+
+
+def test_a_cpu_compares_static_with_continuous_and_checks_tokens(problem: Problem) -> None:
+    cells = plan(problem, Selected(short=True), "cpu")
+    assert {(cell.case, cell.variant) for cell in cells} == {
+        ("ragged", "static"),
+        ("ragged", "continuous"),
+        ("tokens", "check"),
+    }
+    assert all("tiny" in cell.params["shape"] for cell in plan(problem, Selected(), "cpu"))
 
 
 SERVED = [
