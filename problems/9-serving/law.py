@@ -1,6 +1,5 @@
 """What a prompt in prefill does to the decodes beside it, from two measured rates."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -40,9 +39,3 @@ def steps_ms(known: Rates, prompt: int, chunk: int) -> list[float]:
         before = start + count / 2
         steps.append(known.decode_ms + count * (known.token_ms + known.pair_ms * before))
     return steps
-
-
-def largest_chunk(known: Rates, prompt: int, bound_ms: float, chunks: Sequence[int]) -> int | None:
-    """Return the largest of ``chunks`` whose longest step stays within a bound, None if none."""
-    fitting = [chunk for chunk in chunks if max(steps_ms(known, prompt, chunk)) <= bound_ms]
-    return max(fitting, default=None)

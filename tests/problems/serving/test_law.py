@@ -30,14 +30,6 @@ def test_chunks_take_the_prompt_and_a_step_of_decodes_each(
     assert chunk == 1000 or steps == sorted(steps)  # later chunks see more tokens before them
 
 
-def test_the_largest_chunk_within_a_bound(modules: dict[str, ModuleType]) -> None:
-    law = modules["law"]
-    known = law.Rates(DECODE_MS, T_MS, 0.0)  # 128 tokens: 10.84 ms; 512: 22.36 ms
-    assert law.largest_chunk(known, 16384, 22.4, [128, 512, 1024]) == 512
-    assert law.largest_chunk(known, 16384, 22.3, [128, 512, 1024]) == 128
-    assert law.largest_chunk(known, 16384, 10.8, [128, 512, 1024]) is None
-
-
 @pytest.mark.parametrize(
     ("batch", "mib"),
     [
