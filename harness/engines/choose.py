@@ -35,6 +35,14 @@ def node_of(wanted: str, options: Options) -> Node:
     return _class("local" if wanted == "auto" else wanted).find_node(options)
 
 
+def runs_images(wanted: str) -> bool:
+    """Return whether cells whose environment is an image run under this engine.
+
+    Not under "auto": it would fetch images of many GB unasked.
+    """
+    return wanted in ("docker", "podman")
+
+
 def choose(wanted: str, target: Target) -> list[tuple[str, str]]:
     """Return the engines to try, in order, each with the reason that it is tried.
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from harness.engines import inside, rights
 from harness.engines.docker_cli import RUN_LABEL, Client, Name, explained
 from harness.engines.engine import Command, Node, OnHost
-from harness.engines.image import builds
+from harness.engines.image import builds, fetch, pulls
 from harness.engines.local import Local, lock_hashes
 from harness.engines.options import Options
 from harness.engines.rights import Mount
@@ -52,11 +52,15 @@ class Container(OnHost, ABC):
     def preparation(self, environments: list[str]) -> list[list[str]]:
         """Return the commands that build the missing images, after filling their build contexts."""
         if self._host:
-            return self._host.preparation(environments)
+            return self._host.preparation(environments) + pulls(
+                self._client, self._problem, environments
+            )
         missing = [build for build in self._builds if not self._client.image_digest(build.tag)]
         for build in missing:
             build.stage()
-        return [build.argv(self._client) for build in missing]
+        return [build.argv(self._client) for build in missing] + pulls(
+            self._client, self._problem, environments
+        )
 
     def prepare(self, environments: list[str], log: Path) -> None:
         """Build the images that are missing, or the overlays on the host's interpreter."""
@@ -70,11 +74,14 @@ class Container(OnHost, ABC):
             self._host.prepare(environments, log)
         for build in self._builds:
             build.make(self._client, log)
+        fetch(self._client, self._problem, environments, log)
 
     def command(self, cell: Cell, out: Path, scratch: Path) -> Command:
         """Return the program's process; its container has the name that ``end`` stops it by."""
+        own = self._problem.environments[cell.environment].image
         env = inside.variables(cell, self.node.target, self._overlays(cell.environment))
-        argv = inside.workload(cell, str(self._options.python or "python3"))
+        python = self._options.python if self._options.python and not own else "python3"
+        argv = inside.workload(cell, str(python))
         name = _name("", scratch.parent, cell)
         mounts = inside.mounts(self._problem, scratch)
         flags = [
@@ -82,7 +89,10 @@ class Container(OnHost, ABC):
             *rights.capabilities(cell, self.node.target),
             *rights.gpu_flags(self._client.name, self.node.target.gpus[: cell.gpus]),
         ]
-        return self._command(name, out, flags, mounts, env, argv)
+        call = [self.image, *argv]
+        if own:  # which may start something else by itself
+            flags, call = [*flags, f"--entrypoint={argv[0]}"], [own, *argv[1:]]
+        return self._command(name, out, flags, mounts, env, call)
 
     def afterwards(self, cell: Cell, out: Path) -> list[Command]:
         """Return the profiler's own exports, in containers without a GPU."""
@@ -90,7 +100,7 @@ class Container(OnHost, ABC):
         for number, argv in enumerate(KINDS[cell.capture].after(Path(inside.OUT))):
             name = _name(f"export-{number}-", out.parents[2], cell)  # above cells and the cell
             flags = [_label(out.parents[2]), "--cap-drop=ALL"]
-            commands.append(self._command(name, out, flags, [], {}, argv))
+            commands.append(self._command(name, out, flags, [], {}, [self.image, *argv]))
         return commands
 
     def begin(self, command: Command) -> None:
@@ -142,7 +152,7 @@ class Container(OnHost, ABC):
         env: dict[str, str],
         argv: list[str],
     ) -> Command:
-        """Return the program's call for a container with no rights beyond those in ``flags``."""
+        """Return the program's call: image and command, no rights beyond those in ``flags``."""
         env = _home(host=bool(self._host)) | env
         folders = [*self._options.mounts, *([self._host.store] if self._host else [])]
         mounts = [
@@ -156,12 +166,7 @@ class Container(OnHost, ABC):
             *flags,
             *(mount.flag() for mount in mounts),
             *(f"--env={key}={value}" for key, value in env.items()),
-            *(
-                f"--env={process.RUN}",
-                f"--workdir={inside.OUT}",
-                self.image,
-                *argv,
-            ),  # our own value
+            *(f"--env={process.RUN}", f"--workdir={inside.OUT}", *argv),  # RUN: our own value
         ]
         # Above the output folder: podman's monitor leaves a file `oom` where it stands.
         return Command(call, {}, out.parent, name, rights.owner(), self._client.removal(name))

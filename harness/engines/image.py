@@ -14,6 +14,7 @@ from harness.ground import files, process
 from harness.ground.checkout import CHECKOUT
 from harness.ground.errors import ToolError
 from harness.machine.target import Target
+from harness.problem.model import Problem
 
 _BUILD_DEADLINE_S = 7200
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")
@@ -94,6 +95,23 @@ class Build:
             text = log.read_text(encoding="utf-8", errors="replace")
             why = explained(text) or done.detail
             raise ToolError(f"building {self.tag} {done.status}: {why}", where=log)
+
+
+def pulls(client: Client, problem: Problem, environments: list[str]) -> list[list[str]]:
+    """Return the commands that fetch the environments' own images that are not here."""
+    images = [problem.environments[name].image for name in environments]
+    return [
+        [client.program, "pull", image]
+        for image in images
+        if image and client.image_digest(image) is None
+    ]
+
+
+def fetch(client: Client, problem: Problem, environments: list[str], log: Path) -> None:
+    """Fetch these images; where that fails, the image's cells fail later, and no others."""
+    for argv in pulls(client, problem, environments):
+        env = process.environment({})
+        process.run(argv, cwd=CHECKOUT, env=env, log=log, deadline_s=_BUILD_DEADLINE_S)
 
 
 def builds(folder: Path, target: Target, options: Options) -> tuple[Build, ...]:

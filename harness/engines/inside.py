@@ -47,6 +47,8 @@ def mounts(problem: Problem, scratch: Path) -> list[Mount]:
 
 def overlays(problem: Problem, environment: str, target: Target) -> list[str]:
     """Return the image's folders of an environment's packages and of the probe's."""
-    lock = problem.environments[environment].lock
-    names = [Path(lock).stem] if lock else []
+    own = problem.environments[environment]
+    if own.image:
+        return []
+    names = [Path(own.lock).stem] if own.lock else []
     return [f"/opt/envs/{name}" for name in [*names, *["probe"] * bool(target.gpu)]]

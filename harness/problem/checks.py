@@ -21,6 +21,7 @@ SCRIPT = "repro.py"
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,59}")
 _FOLDER = re.compile(r"(0|[1-9][0-9]{0,5})-[a-z0-9-]{1,60}")
+_IMAGE = re.compile(r"[a-z0-9][a-z0-9._/:-]{0,199}@sha256:[0-9a-f]{64}")
 _COUNTER = re.compile(r"[a-z0-9_]+__[A-Za-z0-9_.]+")
 _LARGEST_LOCK = 4 * 1024 * 1024
 _MOST_CELLS = 20_000
@@ -63,6 +64,8 @@ def _names(problem: Problem) -> Iterator[Mistake]:
 
 def _files(problem: Problem) -> Iterator[Mistake]:
     for name, environment in problem.environments.items():
+        if environment.image is not None:
+            yield from _image(("environments", name), environment.image, environment.lock)
         if environment.lock is not None:
             where: Place = ("environments", name, "lock")
             beside = "beside the manifest"
@@ -79,6 +82,14 @@ def _files(problem: Problem) -> Iterator[Mistake]:
             yield ("keep", index), f"{what} (a name of up to 60 letters, digits and '._+-')"
     for key in ("workloads", "keep"):
         yield from twice((key,), getattr(problem, key))
+
+
+def _image(where: Place, image: str, lock: str | None) -> Iterator[Mistake]:
+    if lock is not None:
+        yield where, "has a lock and an image (an image brings its own packages: drop one)"
+    if not _IMAGE.fullmatch(image):
+        what = f"{shown(image)} is no image by digest (write NAME@sha256: and 64 digits)"
+        yield (*where, "image"), what
 
 
 def _file(where: Place, folder: Path, name: str, beside: str) -> Iterator[Mistake]:

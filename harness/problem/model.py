@@ -32,9 +32,12 @@ class _Model(BaseModel):
 
 
 class Environment(_Model):
-    """Pinned packages laid over the base interpreter's torch; no lock means the base alone."""
+    """Pinned packages laid over the base interpreter's torch, or an image with its own, or none."""
 
     lock: str | None = None
+    image: str | None = Field(
+        None, description="an image by digest in which its cells run, under --engine docker alone"
+    )
 
 
 class Variant(_Model):

@@ -76,6 +76,7 @@ def plan(
     *,
     caches: bool = True,
     gpus: int | None = None,
+    images: bool = False,
 ) -> list[Cell]:
     """Return the cells in order: all timing first, variants back and forth by round, then the rest.
 
@@ -83,7 +84,7 @@ def plan(
     early; in each case, timing comes first as well. Interleaving the rounds keeps a slow drift of
     the machine from looking like a difference between variants. Profiled captures are made once.
     ``caches``: cells find what earlier ones tuned. ``gpus``: cells that use more are left
-    out; None leaves out none.
+    out; None leaves out none. ``images``: those whose environment is an image are kept.
     """
     _known(problem, selected)
     is_short = selected.short and has_short_path(problem)
@@ -96,13 +97,7 @@ def plan(
         for cell in planned.block(kind, cases)
         if not selected.names or cell.name in selected.names
     ]
-    most = max((cell.gpus for cell in cells), default=0)
-    cells = [cell for cell in cells if gpus is None or cell.gpus <= max(gpus, 1)]
-    if most and not cells:
-        raise UsageError(
-            f"nothing to run: every cell chosen uses {most} GPUs or more than this machine shows",
-            remedy="CUDA_VISIBLE_DEVICES lists the GPUs that cells may use",
-        )
+    cells = _that_can_run(problem, cells, gpus, images=images)
     if is_short and not read:
         raise UsageError(
             f"every headline claim of {problem.folder.name} needs more than a {device.upper()}",
@@ -114,6 +109,29 @@ def plan(
             remedy="the variants, cases and captures chosen do not meet, or need the other device",
         )
     return _alone(problem, cells, caches=caches)
+
+
+def _that_can_run(
+    problem: Problem, cells: list[Cell], gpus: int | None, *, images: bool
+) -> list[Cell]:
+    """Return the cells that so many GPUs and the engine can run; UsageError if it is none of them.
+
+    ``images``: the engine runs cells whose environment is an image.
+    """
+    most = max((cell.gpus for cell in cells), default=0)
+    few = [cell for cell in cells if gpus is None or cell.gpus <= max(gpus, 1)]
+    if most and not few:
+        raise UsageError(
+            f"nothing to run: every cell chosen uses {most} GPUs or more than this machine shows",
+            remedy="CUDA_VISIBLE_DEVICES lists the GPUs that cells may use",
+        )
+    kept = [cell for cell in few if images or not problem.environments[cell.environment].image]
+    if few and not kept:
+        raise UsageError(
+            "nothing to run: every cell chosen runs in an image of its environment",
+            remedy="--engine docker or podman runs it",
+        )
+    return kept
 
 
 def has_short_path(problem: Problem) -> bool:
@@ -219,7 +237,9 @@ def _cell(
     params = {**problem.cases[case].params, **small, **problem.variants[variant].options}
     settings = capture.settings.given()
     environment = problem.environments[problem.variants[variant].environment]
-    lock = (problem.folder / environment.lock).read_text() if environment.lock else ""
+    lock = environment.image or ""
+    if environment.lock:
+        lock = (problem.folder / environment.lock).read_text()
     made_from = [params, settings, capture.flags, device, lock, scripts, number]
     return Cell(
         variant=variant,

@@ -79,9 +79,9 @@ def _lock(path: Path) -> list[str]:
 
 
 def _variant(problem: Problem, variant: Variant) -> dict[str, Any]:
-    """Return what a variant's cells are told; an environment is what its lock says."""
-    lock = problem.environments[variant.environment].lock
-    return _fields(variant) | {"environment": lock}
+    """Return what a variant's cells are told; an environment is what its lock or image says."""
+    environment = problem.environments[variant.environment]
+    return _fields(variant) | {"environment": environment.lock or environment.image}
 
 
 def _fields(of: Case | Variant) -> dict[str, Any]:

@@ -99,7 +99,9 @@ class Here(Session):
     def of_all(self) -> int:
         """Return how many cells the problem has here, in the plan or not."""
         target = self.node.target
-        return len(plan(self.problem, Selected(), target.device, gpus=len(target.gpus)))
+        images = choose.runs_images(self.request.engine)
+        every = plan(self.problem, Selected(), target.device, gpus=len(target.gpus), images=images)
+        return len(every)
 
     def durations(self) -> dict[Key, float]:
         """Return the seconds that the same cells took before on this model of machine."""
@@ -159,6 +161,7 @@ class Here(Session):
             target.device,
             caches=engine.keeps_caches,
             gpus=len(target.gpus),
+            images=choose.runs_images(self.request.engine),
         )
         jobs = self.jobs
         arguments = self.arguments(name, jobs, cells)
@@ -249,7 +252,8 @@ def session(request: Request) -> Here:
         node.check_clock(request.lock_mhz)
     request.options.check()
     selected = selection(request, problem, resumed)
-    cells = plan(problem, selected, node.target.device, gpus=len(node.target.gpus))
+    images = choose.runs_images(request.engine)
+    cells = plan(problem, selected, node.target.device, gpus=len(node.target.gpus), images=images)
     if request.part:
         number, count = request.part
         jobs = comparisons.jobs(problem, cells, max(1, count))

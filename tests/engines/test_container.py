@@ -223,6 +223,28 @@ def test_the_profiler_wraps_the_workload_inside_and_exports_there() -> None:
     assert built.afterwards(cell("timing"), OUT) == []
 
 
+def test_a_cell_of_an_environment_with_an_image_runs_in_it_with_its_own_interpreter(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    problem = manifest.find(CHECKOUT / "problems", "9")
+    chosen = Selected(("vllm",), ("at-once",))
+    asked = plan(problem, chosen, "cuda", images=True)[0]
+    built = make("docker", problem, Host(here()), Options())
+    argv = built.command(asked, OUT, SCRATCH).argv
+    image = problem.environments["vllm"].image
+    assert argv[-2:] == [image, "/work/problem/repro.py"]
+    assert "--entrypoint=python3" in argv
+    assert "--env=PYTHONPATH=/work/source" in argv
+    with pytest.raises(UsageError, match="image of its environment"):
+        plan(problem, chosen, "cuda")
+    done: list[list[str]] = []
+    monkeypatch.setattr(Client, "image_digest", lambda _, name: None if "@" in name else "here")
+    monkeypatch.setattr(Client, "version", lambda _: "1")
+    monkeypatch.setattr(process, "run", lambda argv, **_: done.append(argv))
+    built.prepare(["plain", "vllm"], tmp_path / "log")
+    assert done == [["/usr/bin/docker", "pull", image]] == built.preparation(["plain", "vllm"])
+
+
 def test_a_path_with_a_comma_stays_one_path() -> None:
     assert rights.Mount(Path('/a,"b'), "/out", writable=True).flag() == (
         '--mount=type=bind,"source=/a,""b",target=/out'

@@ -1,0 +1,1 @@
+"""Problem 9: serving."""
