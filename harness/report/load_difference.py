@@ -15,7 +15,9 @@ def headline(diff: LoadDiff) -> str:
     changes = {name: _change(both) for name, both in diff.phases.items()}
     most = max(changes, key=lambda name: abs(changes[name]), default="")
     told = f"A request takes {number(b)} ms end to end, {signed(b - a)} ms"
-    return f"{told}; {most} changed most, by {signed(changes[most])} ms." if most else f"{told}."
+    if not changes.get(most):
+        return f"{told}."
+    return f"{told}; {most} changed most, by {signed(changes[most])} ms."
 
 
 def sections(diff: LoadDiff) -> list[Section]:
