@@ -14,6 +14,7 @@ import tarfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -29,12 +30,13 @@ MOST_MB, MOST_CPU_S = 2048, 30
 COUNT = 20_000
 
 
-def launches(**own: Callable[[int], int]) -> Iterator[dict[str, object]]:
+def launches(**own: Callable[[int], object]) -> Iterator[dict[str, object]]:
     """Yield a kernel and its launch COUNT times; ``own``: what differs, by the kernel's number."""
     for number in range(COUNT):
-        known = {"device": 0, "stream": 7, "thread": 1, "name": 0}
+        known: dict[str, Any] = {"device": 0, "stream": 7, "thread": 1, "name": 0, "dur": 5}
         known |= {what: of(number) for what, of in own.items()}
-        times = {"ph": "X", "pid": 0, "ts": number * 20, "dur": 5}
+        at = number * 4 * known["dur"]
+        times = {"ph": "X", "pid": 0, "ts": at, "dur": known["dur"]}
         yield times | {
             "cat": "cuda_runtime",
             "name": "cudaLaunchKernel",
@@ -46,15 +48,25 @@ def launches(**own: Callable[[int], int]) -> Iterator[dict[str, object]]:
             "cat": "kernel",
             "name": f"kernel_{known['name']}",
             "tid": known["stream"],
-            "ts": number * 20 + 8,
+            "ts": at + 8,
             "args": placed | {"correlation": number + 1, "block": [32, 1, 1]},
         }
 
 
-WIDE: dict[str, dict[str, Callable[[int], int]]] = {
+def trial(number: int) -> str:
+    """Return the kernel's name in rounds of 12 trials, each of which begins with a fill."""
+    return "gemm" if number % 25 == 24 else ("FillFunctor", "tuned")[number % 25 % 2]
+
+
+WIDE: dict[str, dict[str, Callable[[int], object]]] = {
     "a stream each": {"stream": lambda number: number},
     "a thread each": {"thread": lambda number: number},
     "a name each": {"name": lambda number: number},
+    "rounds of trials on a thread each": {
+        "thread": lambda number: number,
+        "name": trial,
+        "dur": lambda _: 40,
+    },
     "thousands of GPUs": {"device": lambda number: number % 5000},
 }
 REFUSED = {"thousands of GPUs": "operations of 5,000 GPUs; at most 64 are told apart"}

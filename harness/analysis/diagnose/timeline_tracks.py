@@ -220,7 +220,7 @@ def _track(
     idle = idle_causes.with_causes(
         recording_cost.with_own_between(pieces, capture),
         ops,
-        _with_tuning(capture.tables["ranges"], tuning, pieces["thread"]),
+        _with_tuning(capture.tables["ranges"], tuning, pieces),
         input_waits,
         reads,
         host_is_ahead=host_ns < busy,
@@ -265,16 +265,20 @@ def _repeated(rounds: pl.DataFrame) -> pl.DataFrame:
     return rounds.filter(pl.len().over("kernel") >= thresholds.REPEATED)
 
 
-def _with_tuning(ranges: pl.DataFrame, tuning: pl.DataFrame, threads: pl.Series) -> pl.DataFrame:
-    """Return ranges (name, thread, start_ns, duration_ns) with those of trials, on all threads."""
+def _with_tuning(ranges: pl.DataFrame, tuning: pl.DataFrame, pieces: pl.DataFrame) -> pl.DataFrame:
+    """Return ranges with those of trials, on each thread that pieces of idle time in them name."""
+    if tuning.is_empty():
+        return ranges
     rows = ranges.select(pl.col("name").cast(pl.String), "thread", "start_ns", "duration_ns")
-    marks = tuning.select(
+    begun = pieces.select("thread", at="start_ns").drop_nulls().sort("at")
+    inside = begun.join_asof(tuning.sort("start_ns"), left_on="at", right_on="start_ns")
+    marks = inside.filter(pl.col("at") < pl.col("end_ns")).select(
         pl.lit("autotuning").alias("name"),
+        "thread",
         "start_ns",
         duration_ns=pl.col("end_ns") - pl.col("start_ns"),
     )
-    every = marks.join(threads.unique().drop_nulls().to_frame(), how="cross")
-    return pl.concat([rows, every.select(rows.columns)])
+    return pl.concat([rows, marks.unique()])
 
 
 def _spans(ops: pl.DataFrame, stretches: pl.DataFrame) -> pl.DataFrame:
