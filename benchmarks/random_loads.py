@@ -75,7 +75,7 @@ def without(program: Program) -> dict[str, list[Program]]:
 
 
 def graded(seed: int) -> dict[str, object]:
-    """Return what is named, its gains and the true ones, and how that is judged."""
+    """Return the named causes, their gains and the true ones, and the verdict."""
     program = drawn(seed)
     whole, findings = took(program)
     true = {

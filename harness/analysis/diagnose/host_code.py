@@ -10,15 +10,12 @@ from collections.abc import Iterator
 import polars as pl
 
 from harness.analysis import intervals, kernels
+from harness.analysis.diagnose import idle_places
 from harness.analysis.diagnose.finding import Evidence
 from harness.analysis.diagnose.timeline_tracks import Track
 from harness.analysis.diagnose.timeline_view import TimelineView
 from harness.analysis.idle import causes as idle_causes
 from harness.analysis.idle import host_state
-
-_MOST = 0.5
-"""Of the idle time in which the host is outside CUDA: with less in one frame, others together cost
-as much or more."""
 
 _SHORT = 60
 """Letters of a name."""
@@ -45,11 +42,11 @@ def told(view: TimelineView) -> tuple[tuple[Evidence, ...], tuple[str, ...]]:
     """
     rows = pl.concat([_in_spans(at, track) for at, track in enumerate(view.tracks)])
     total = sum(track.idle_ns(idle_causes.HOST) for track in view.tracks)
-    frame = _largest(rows, "name", total)
+    frame = idle_places.largest(rows, "name", total)
     if frame is None:
         return (), ()
     inside = rows.filter(pl.col("name") == frame)
-    called = _largest(inside, "called", float(inside["length_ns"].sum()))
+    called = idle_places.largest(inside, "called", float(inside["length_ns"].sum()))
     if called is not None:
         inside = inside.filter(pl.col("called") == called)
     gaps = inside.select("track", "gap").n_unique()
@@ -73,7 +70,7 @@ def meanwhile(view: TimelineView) -> Iterator[Evidence]:
     by_source = {track.source: track for track in view.tracks}
     rows = pl.concat([_released(track) for track in by_source.values()])
     total = float(view.waits()["duration_ns"].sum())
-    name = _largest(rows, "name", total) if total else None
+    name = idle_places.largest(rows, "name", total) if total else None
     if name is not None:
         ns = float(rows.filter(pl.col("name") == name)["length_ns"].sum())
         yield view.number(f"of it until another thread's {name} ends", ns / 1e6, "ms")
@@ -141,10 +138,3 @@ def _outer(spans: pl.DataFrame) -> pl.DataFrame:
     return spans.filter(reached.is_null() | (pl.col("high") > reached)).with_columns(
         low=pl.max_horizontal("low", reached)
     )
-
-
-def _largest(rows: pl.DataFrame, key: str, total: float) -> str | None:
-    """Return the value of a column that has at least _MOST of a time, None if none has."""
-    sums = rows.drop_nulls(key).group_by(key).agg(pl.col("length_ns").sum())
-    most = sums.filter(pl.col("length_ns") >= _MOST * total).sort("length_ns", key)
-    return str(most[key].last()) if most.height else None

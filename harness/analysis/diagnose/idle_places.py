@@ -35,10 +35,10 @@ def mostly_before(view: TimelineView, cause: str) -> Iterator[Evidence]:
     names = pl.concat([track.ops["name"].unique() for track in view.tracks]).n_unique()
     if not total or names == 1:
         return
-    kernel, place = (_largest(rows, key, total) for key in ("kernel", "place"))
+    kernel, place = (largest(rows, key, total) for key in ("kernel", "place"))
     if kernel is not None:
         found = rows.filter(pl.col("kernel") == kernel)
-        place = _largest(found, "place", int(found["length_ns"].sum()))
+        place = largest(found, "place", int(found["length_ns"].sum()))
         where = f" before {kernels.short_name(kernel, _SHORT)}"
     elif place is not None:
         found, where = rows.filter(pl.col("place") == place), ""
@@ -149,8 +149,11 @@ def _is_mark(name: str) -> bool:
     return re.match(MARK_OF_TIME, name) is not None
 
 
-def _largest(rows: pl.DataFrame, key: str, total: int) -> str | None:
-    """Return the value of a column that has at least half of a time, None if none has."""
+def largest(rows: pl.DataFrame, key: str, total: float) -> str | None:
+    """Return the value of a column that has at least _MOST of a time, None if none has.
+
+    ``rows`` have length_ns, and ``total`` is the time in ns.
+    """
     sums = rows.drop_nulls(key).group_by(key).agg(pl.col("length_ns").sum())
     most = sums.filter(pl.col("length_ns") >= _MOST * total).sort("length_ns", key)
     return str(most[key].last()) if most.height else None

@@ -31,18 +31,19 @@ def told(view: TimelineView) -> tuple[tuple[Evidence, ...], tuple[str, ...]]:
     Both are empty where that is less than MATTERS of the whole time.
     """
     idle = updates = 0
+    name = pl.col("name").str
+    divides = name.contains(_DIVIDES, literal=True) & ~name.contains(_TOGETHER, literal=True)
     for track in view.tracks:
-        ops = track.ops.sort("start_ns")
-        names = pl.col("name").cast(pl.String)
-        divides = names.str.contains(_DIVIDES, literal=True)
-        divides &= ~names.str.contains(_TOGETHER, literal=True)
+        count = int(track.ops.select(divides.sum()).item())
+        if not count:
+            continue
+        updates += count
         near = divides.cast(pl.Int8).rolling_max(2 * _REACH + 1, min_samples=1, center=True)
-        rows = ops.select(next_ns="start_ns", divides=divides, near=near.fill_null(0) == 1)
-        updates += int(rows["divides"].sum())
+        rows = track.ops.sort("start_ns").select(next_ns="start_ns", near=near.fill_null(0) == 1)
         pieces = track.idle.filter(pl.col("cause").is_in(_CAUSES))
         pieces = pieces.select("end_ns", own_ns=recording_cost.own_ns())
         placed = intervals.ordered(pieces, "end_ns").join_asof(
-            rows.select("next_ns", "near"), left_on="end_ns", right_on="next_ns", strategy="forward"
+            rows, left_on="end_ns", right_on="next_ns", strategy="forward"
         )
         idle += int(placed.filter("near")["own_ns"].sum())
     share = view.fraction(idle)

@@ -92,14 +92,17 @@ class ServingView:
         longer = float((self.carrying["period_ns"] - fixed).sum())
         token = max(longer, 0.0) / prompts
         told = fixed + token * self.carrying["prefill"]
-        error = ((told - self.carrying["period_ns"]).abs() / told).median()
-        return Law(fixed, token, error if isinstance(error, float) else 0.0)
+        return Law(fixed, token, median((told - self.carrying["period_ns"]).abs() / told))
 
     @cached_property
     def undisturbed_ns(self) -> float:
         """Return the median time between tokens without prefill or preemption in it; 0: none."""
-        middle = self.gaps.filter(~pl.col("prefill"), ~pl.col("paused"))["itl_ns"].median()
-        return middle if isinstance(middle, float) else 0.0
+        return median(self.gaps.filter(~pl.col("prefill"), ~pl.col("paused"))["itl_ns"])
+
+    @property
+    def late_ns(self) -> float:
+        """Return the p99 time between tokens; 0: none."""
+        return self.gaps["itl_ns"].quantile(1 - serving_thresholds.TAIL, "linear") or 0.0
 
     def part(self, ns: float) -> float:
         """Return a time as a fraction of that of all steps."""
@@ -118,6 +121,12 @@ class ServingView:
     def number(self, metric: str, value: float, unit: str = "") -> Evidence:
         """Return evidence that only explains."""
         return Evidence(metric, value, None, self.source, unit)
+
+
+def median(values: pl.Series) -> float:
+    """Return the median of numbers, 0 of none."""
+    middle = values.median()
+    return middle if isinstance(middle, float) else 0.0
 
 
 def views(captures: Sequence[Capture]) -> Sequence[ServingView]:

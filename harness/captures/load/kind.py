@@ -53,7 +53,7 @@ class Load(Kind):
             raise CaptureError("holds no token although requests were sent", where=path)
 
     def conditions(self, path: Path, tables: Tables) -> dict[str, str]:  # noqa: ARG002
-        """Return what the load was."""
+        """Return the load in words, as the capture states it."""
         what = tables["load_runs"]["what"]
         return {"load": what[0]} if len(what) and what[0] else {}
 

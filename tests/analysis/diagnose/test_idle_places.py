@@ -1,5 +1,7 @@
 """Findings say where idle time lies, and what the host did in the longest gap of its kind."""
 
+from pathlib import Path
+
 import pytest
 
 from harness.analysis.diagnose import conclude
@@ -117,10 +119,18 @@ def test_the_range_that_holds_most_idle_time_is_named_and_a_step_is_none() -> No
 def test_host_code_is_named_by_the_programs_line(
     name: str, place: str, least_ms: float, most_ms: float, fix: str
 ) -> None:
-    captures = door.capture(DATA / "torch" / f"{name}.json.gz").captures.values()
-    first = conclude.diagnose([*captures]).findings[0]
+    first = first_in(DATA / "torch" / f"{name}.json.gz")
     assert first.id == "host-bound"
-    (value,) = (each.value for each in first.evidence if each.metric == f"of it {place}")
+    check(first, f"of it {place}", least_ms, most_ms, fix)
+
+
+def first_in(file: Path) -> Finding:
+    (capture,) = door.capture(file).captures.values()
+    return first_of(capture)
+
+
+def check(first: Finding, metric: str, least_ms: float, most_ms: float, fix: str) -> None:
+    (value,) = (each.value for each in first.evidence if each.metric == metric)
     assert least_ms < value < most_ms
     assert fix in first.fix[0]
 
@@ -216,9 +226,6 @@ def test_what_another_thread_does_until_a_wait_ends_is_told(
 def test_a_wait_in_the_system_is_named(
     name: str, place: str, least_ms: float, most_ms: float, fix: str
 ) -> None:
-    captures = door.capture(DATA / "nsys/waits" / f"{name}.sqlite.zst").captures.values()
-    first = conclude.diagnose([*captures]).findings[0]
+    first = first_in(DATA / "nsys/waits" / f"{name}.sqlite.zst")
     assert first.id == "data-starved"
-    (value,) = (each.value for each in first.evidence if each.metric == place)
-    assert least_ms < value < most_ms
-    assert fix in first.fix[0]
+    check(first, place, least_ms, most_ms, fix)

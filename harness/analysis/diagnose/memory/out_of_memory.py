@@ -149,7 +149,7 @@ def found(view: MemoryView) -> Iterator[Finding]:
 
 
 def _cause(failure: _Failure) -> tuple[FindingKind, tuple[Evidence, ...], pl.DataFrame]:
-    """Return what is to blame, what bears it out, and site, bytes and blocks of its lines."""
+    """Return the cause, its evidence, and site, bytes and blocks of its lines."""
     view, large = failure.view, failure.large
     made = int(large["bytes"].sum())
     if failure.in_pieces and failure.pieces >= made:

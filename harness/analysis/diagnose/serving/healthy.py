@@ -27,10 +27,9 @@ def found(view: ServingView) -> Iterator[Finding]:
     """Yield it where steps and tokens are known."""
     if not view.known:
         return
-    between = view.gaps["itl_ns"].quantile(0.99, "linear") or 0.0
     evidence = [
         view.ms("median time between tokens", view.undisturbed_ns),
-        view.ms("p99 time between tokens", between),
+        view.ms("p99 time between tokens", view.late_ns),
     ]
     for name, measure, unit in _MEASURED:
         value = measure(view.tables)

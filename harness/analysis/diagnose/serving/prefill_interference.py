@@ -40,9 +40,8 @@ def found(view: ServingView) -> Iterator[Finding]:
         return
     longer = float((with_prefill["itl_ns"] - usual).clip(0).sum())
     share = longer / view.between_ns
-    tail = view.gaps["itl_ns"].quantile(1 - serving_thresholds.TAIL, "linear") or 0.0
     evidence = [
-        view.ms("p99 time between tokens", tail, bound),
+        view.ms("p99 time between tokens", view.late_ns, bound),
         view.ms("median time between tokens, without prefill", usual),
         view.percent("tokens that prefill delays beyond the bound", late, serving_thresholds.TAIL),
         view.percent("time between tokens that prefill adds", share),

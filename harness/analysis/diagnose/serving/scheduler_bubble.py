@@ -15,7 +15,7 @@ import polars as pl
 
 from harness.analysis.diagnose import serving_thresholds, thresholds
 from harness.analysis.diagnose.finding import Finding, FindingKind
-from harness.analysis.diagnose.serving_view import ServingView
+from harness.analysis.diagnose.serving_view import ServingView, median
 
 _AHEAD = (
     "plan and launch the next step before the tokens of the last are read (asynchronous scheduling)"
@@ -52,8 +52,8 @@ def found(view: ServingView) -> Iterator[Finding]:
     what = "time of scheduling, where it decides" if view.ahead else "time of scheduling"
     evidence = (
         view.percent(what, share, thresholds.MATTERS),
-        view.ms("scheduling, of a median step", _median(told.select(host).to_series())),
-        view.ms("median step", _median(told["period_ns"])),
+        view.ms("scheduling, of a median step", median(told.select(host).to_series())),
+        view.ms("median step", median(told["period_ns"])),
     )
     sure = view.ahead is False and told["plan_ns"].null_count() == 0
     finding = KIND.finding(
@@ -65,8 +65,3 @@ def found(view: ServingView) -> Iterator[Finding]:
         capture_next=() if sure else (_NEXT,),
     )
     yield replace(finding, fix=(_LESS,)) if view.ahead else finding
-
-
-def _median(values: pl.Series) -> float:
-    middle = values.median()
-    return middle if isinstance(middle, float) else 0.0

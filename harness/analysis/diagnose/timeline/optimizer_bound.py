@@ -29,8 +29,6 @@ KIND = FindingKind(
 _UPDATES = r"multi_tensor_apply|FusedAdam|fused_adam"
 """torch's foreach and fused optimisers (aten/src/ATen/native/cuda/MultiTensorApply.cuh) and Apex's;
 clipping and scaling gradients run by the same, and are part of an update."""
-
-
 _MOVES = r"elementwise_kernel"
 """torch's kernels that fill and copy, among others: alone they compute no gradient."""
 
@@ -38,10 +36,11 @@ _MOVES = r"elementwise_kernel"
 def found(view: TimelineView) -> Iterator[Finding]:
     """Yield the time of updates, where it is most of the busy time and gradients are computed."""
     share = timeline_evidence.running(view, pl.col("name").str.contains(_UPDATES))
-    computing = ~pl.col("name").str.contains(f"{_UPDATES}|{_MOVES}") & (pl.col("kind") == "kernel")
-    gradients = timeline_evidence.running(view, computing)
     rest = view.compute - share
-    if share <= rest or gradients < thresholds.SEEN:
+    if share <= rest:
+        return
+    computing = ~pl.col("name").str.contains(f"{_UPDATES}|{_MOVES}") & (pl.col("kind") == "kernel")
+    if timeline_evidence.running(view, computing) < thresholds.SEEN:
         return
     evidence = (
         view.percent("time in which the optimiser's kernels run", share, rest),

@@ -5,7 +5,6 @@ them the best choice. It shows as time in which one of WAYS runs. The gain is at
 faster kernel takes is not known.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -27,7 +26,7 @@ KIND = FindingKind(
 class Way:
     """Kernels whose names match ``pattern``, what they do, and what makes them needless."""
 
-    pattern: re.Pattern[str]
+    pattern: str
     title: str
     fix: tuple[str, ...]
 
@@ -36,7 +35,7 @@ WAYS = (
     # aten/src/ATen/native/cuda/Indexing.cu: index_put_ with accumulate=True sorts the indices, and
     # one warp adds all rows of an equal index in turn. It is the backward of tensor[index].
     Way(
-        re.compile(r"indexing_backward_kernel"),
+        r"indexing_backward_kernel",
         "Gradients of tensor[index] are added up row by row for each repeated index.",
         (
             "gather by torch.index_select or embedding in place of tensor[index]: their backward "
@@ -47,7 +46,7 @@ WAYS = (
     # cuDNN's tensor cores read NHWC ("Tensor Layouts" of its developer guide); for tensors in NCHW
     # it converts each input and output.
     Way(
-        re.compile(r"nchwToNhwc|nhwcToNchw"),
+        r"nchwToNhwc|nhwcToNchw",
         "Each convolution converts its tensors between NCHW and NHWC.",
         (
             "keep images and convolutions in channels_last "
@@ -56,7 +55,7 @@ WAYS = (
     ),
     # MIOpen's reference kernels, taken where no solver fits (MIOpen, "Find modes").
     Way(
-        re.compile(r"^naive_conv_"),
+        r"^naive_conv_",
         "Convolutions run by MIOpen's reference kernels.",
         (
             "let MIOpen find a solver for these shapes once (MIOPEN_FIND_MODE=1), and keep its "
@@ -70,16 +69,14 @@ WAYS = (
 def found(view: TimelineView) -> Iterator[Finding]:
     """Yield the time in which kernels of a way run, for each way."""
     for way in WAYS:
-        names = {name for track in view.tracks for name in track.ops["name"].drop_nulls().unique()}
-        slow = pl.col("name").is_in([name for name in names if way.pattern.search(name)])
+        slow = pl.col("name").str.contains(way.pattern)
         share = timeline_evidence.running(view, slow)
         if share < thresholds.SEEN:
             continue
+        count = sum(track.ops.filter(slow).height for track in view.tracks)
         evidence = (
             view.percent("time in which such kernels run", share, thresholds.MATTERS),
-            view.number(
-                "such kernels", sum(track.ops.filter(slow).height for track in view.tracks)
-            ),
+            view.number("such kernels", count),
         )
         finding = KIND.finding(view.where, evidence, share=share, gain=share, confidence=0.8)
         yield replace(finding, title=way.title, fix=way.fix)
