@@ -40,8 +40,9 @@ def size(count: int, *, signed: bool = False) -> str:
 def measured(metric: Measured, *, interval: bool = True) -> Markdown:
     """Return a metric in a sentence: "108.7 ± 0.6 µs", "2.1× [2.0, 2.2]", or that it has no value.
 
-    Of two processes it has no interval but what each of them gave: "2.1× (1.9 to 2.3)". Bytes are in the largest decimal unit that fits, times of less than a millisecond in µs, clocks
-    in MHz. Only ratios and asymmetric intervals have brackets.
+    Of two processes it has no interval but what each of them gave: "2.1× (1.9 to 2.3)". Bytes are
+    in the largest decimal unit that fits, times of less than a millisecond in µs, clocks in MHz.
+    Only ratios and asymmetric intervals have brackets.
     """
     return _shown(metric, interval=interval, brackets=metric.unit == "×")
 
