@@ -53,8 +53,9 @@ _BY_KERNEL = (
             "of host-sync, after any() or all() of a tensor, which the host reads",
             "The host reads back whether any value of a tensor is true, again and again.",
             (
-                "turn checks for NaN off (torch.autograd.set_detect_anomaly(False), "
-                "isnan().any()), or make one of them a step",
+                "turn checks for NaN off: autograd's anomaly detection "
+                "(torch.autograd.set_detect_anomaly), isnan and any after each operator",
+                "make one such check a step",
             ),
         ),
     ),
@@ -64,7 +65,7 @@ _INPUTS = Awaited(
     "The host copies small inputs to the GPU one by one, and waits for each.",
     (
         "gather the inputs on the host and copy them together, from pinned memory "
-        "(torch.stack, then .to(device, non_blocking=True))",
+        "(torch.stack, non_blocking=True)",
         "keep them on the GPU, and index them there",
     ),
 )
