@@ -78,7 +78,7 @@ def _turn(
     if graph:
         tokens = sum(request.computed for request in engine.engine.scheduler.running)
         floor_ms = (shape.weights + tokens * shape.kv_elements) * 2 / gb_s / 1e6
-        gpu_ms = _replay_ms(graph[0], steps)
+        gpu_ms = _replay_ms(graph.graph, steps)
         found |= {"gpu_ms": gpu_ms, "floor_ms": floor_ms, "over_floor": gpu_ms / floor_ms}
         found["bubble"] = 100 * (1 - gpu_ms / step_ms)
     return found
