@@ -28,11 +28,20 @@ def run(cell: Cell) -> None:
             name: engines.runner(weights, params, engines.options({**params, **switches}))
             for name, switches in params["contenders"].items()
         }
+    for batch in params["batches"]:
+        cell.fact(f"products.b{batch}", products(runners["fused"], batch))
     with cell.exclusively():
         rates = [read_rate(cell.device) for _ in range(params["turns"])]
         cell.sample("memory", "gb_s", "GB/s", rates)
         for batch in params["batches"]:
             _batch(cell, runners, weights.shape, batch, max(rates))
+
+
+def products(runner: Runner, batch: int) -> str:
+    """Return whose products the faster graph of a batch has: cuBLAS's, or fused ones and how."""
+    graph = runner.graphs.get(batch)
+    fused = graph.fused if graph else {}
+    return ", ".join(f"{name} {how}" for name, how in fused.items()) or "cuBLAS"
 
 
 def _batch(cell: Cell, runners: dict[str, Runner], shape: Shape, batch: int, gb_s: float) -> None:

@@ -71,7 +71,7 @@ def attend(
             continue
         tile, warps, stages, resident = DECODES if most == 1 else PROMPTS
         in_all = singles if most == 1 else triton.cdiv((tokens - singles) * group, tile)
-        splits = parts_of(in_all * kv_heads, resident * MULTIPROCESSORS)
+        splits = splits_of(in_all, kv_heads, resident)
         tiles = triton.cdiv(most * group, tile)
         parts = q.new_empty(*q.shape, splits, dtype=torch.float32) if splits > 1 else out
         sums = q.new_empty(tokens, heads, splits, dtype=torch.float32)
@@ -88,10 +88,10 @@ def attend(
     return out
 
 
-def parts_of(programs: int, wanted: int) -> int:
-    """Return into how many parts, a power of two, keys are split for so many programs, nearly."""
-    splits = 1
-    while splits < MOST_SPLITS.value and programs * splits < 0.9 * wanted:
+def splits_of(tiles: int, kv_heads: int, resident: int = DECODES[3]) -> int:
+    """Return into how many parts, a power of two, the keys of so many tiles are split."""
+    splits, wanted = 1, 0.9 * resident * MULTIPROCESSORS
+    while splits < MOST_SPLITS.value and tiles * kv_heads * splits < wanted:
         splits *= 2
     return splits
 

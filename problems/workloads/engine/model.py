@@ -150,8 +150,9 @@ class Model:
         self, weights: Weights, caches: Tensor, tables: Tensor, kernels: ModuleType, fused: bool
     ) -> None:
         self.weights, self.caches, self.tables, self.kernels = weights, caches, tables, kernels
-        sizes = (weights.shape.width, weights.shape.hidden, weights.shape.vocabulary)
-        whole = all(size % 512 == 0 for size in sizes) and not weights.shape.experts
+        shape = weights.shape
+        sizes = (shape.width, shape.hidden, shape.heads * shape.head, 8 * shape.vocabulary)
+        whole = all(size % 512 == 0 for size in sizes) and not shape.experts
         self.fusible = fused and whole and caches.is_cuda and caches.dtype == torch.bfloat16
         self.forms: dict[str, How] = {}
         """How the fused products run, by matrix; they run if it says so, for steps of decodes."""

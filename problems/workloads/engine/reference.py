@@ -72,6 +72,8 @@ def attend(
     for row, (slot, end) in enumerate(zip(slots.tolist(), ends.tolist(), strict=True)):
         first, after = int(firsts[row]), int(firsts[row + 1])
         count = after - first
+        if not count:
+            continue
         blocks = tables[slot, : -(-end // cache.shape[3])].long()
         keys, values = (
             part[blocks].transpose(1, 2).flatten(0, 1)[:end].transpose(0, 1)

@@ -13,7 +13,7 @@ FLIGHTS = 2
 """Steps whose inputs and tokens the host holds at once: one on the device, one being made."""
 FEW = 16
 """Decodes up to which matrix products only read weights: the fused kernels are made for them."""
-PROMPTS = 8
+PROMPTS = 4
 """Prompts that a captured step computes tokens of; a step with more runs without its graph."""
 MOST_CAPTURED = 512
 """Token budget up to which steps with prompts are captured, one graph for each batch of decodes:
@@ -102,8 +102,7 @@ class Runner:
         for rows in batches:
             self.graphs[rows] = self._captured(Form(rows, rows, rows, 0), pool)
         if self.model.fusible:
-            for rows in (rows for rows in batches if rows <= FEW):
-                self._fuse(rows, pool)
+            self._fuse([rows for rows in batches if rows <= FEW], pool)
 
     def warm(self) -> None:
         """Run steps of decodes, of prompts and of both, of few tokens and of many, on padding.
@@ -130,16 +129,16 @@ class Runner:
             tokens = self._sample(inputs)
         return Graph(form, numbers, graph, tokens, self.model.forms)
 
-    def _fuse(self, rows: int, pool: tuple[int, int]) -> None:
-        """Capture a step of few decodes with fused products, too; the faster one stays."""
+    def _fuse(self, batches: list[int], pool: tuple[int, int]) -> None:
+        """Capture steps of few decodes with fused products, too; the faster of both stays."""
         from workloads.engine import tune
 
-        plain = self.graphs[rows]
-        self.model.forms = tune.fastest(self.model, rows)
-        fused = self._captured(plain.form, pool)
+        tuned = {few: tune.fastest(self.model, few) for few in {max(8, rows) for rows in batches}}
+        for rows in batches:
+            self.model.forms = tuned[max(8, rows)]
+            both = self._captured(self.graphs[rows].form, pool), self.graphs[rows]
+            self.graphs[rows] = min(both, key=lambda one: tune.replay_ms(one.graph.replay))
         self.model.forms = {}
-        both = (fused, plain)
-        self.graphs[rows] = min(both, key=lambda one: tune.replay_ms(one.graph.replay))
 
     def launch(self, plan: Plan) -> Flight:
         """Launch a plan that has rows, and return at once."""
@@ -168,7 +167,9 @@ class Runner:
         if prompts > PROMPTS:
             return None
         graphs = self.mixed if prompts else self.graphs
-        return graphs.get(min((rows for rows in graphs if rows >= plan.decodes), default=0))
+        fitting = [rows for rows in graphs if rows >= plan.decodes]
+        graph = graphs[min(fitting)] if fitting else None
+        return graph if graph and plan.tokens <= graph.form.tokens else None
 
     def _step(self, host: Tensor, form: Form, graph: Graph | None) -> Tensor:
         own = sum(form.sizes)
