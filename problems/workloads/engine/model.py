@@ -1,6 +1,5 @@
 """A decoder over a paged cache: Llama's and Qwen3's layers, dense or a mixture of experts."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -184,25 +183,6 @@ class Model:
             y, _ = product(x, layer.gate_up, forms["gate_up"], squares, eps, gated=True)
             _, squares = product(y, layer.down, forms["down"], added_to=x)
         return product(x, self.weights.vocabulary, forms["vocabulary"], squares, eps)[0]
-
-    def products(self, rows: int) -> dict[str, Callable[[How], object]]:
-        """Return, by matrix, what multiplies ``rows`` rows with it, in every layer, in a form."""
-        product, shape, layers = self.kernels.product, self.weights.shape, self.weights.layers
-        x, y, z = (
-            self.caches.new_zeros(rows, size)
-            for size in (shape.width, shape.heads * shape.head, shape.hidden)
-        )
-        normed = torch.ones(256, rows, device=x.device), shape.eps
-        head = self.weights.vocabulary
-        return {
-            "qkv": lambda form: [product(x, one.qkv, form, *normed) for one in layers],
-            "out": lambda form: [product(y, one.out, form, added_to=x) for one in layers],
-            "gate_up": lambda form: [
-                product(x, one.gate_up, form, *normed, True) for one in layers
-            ],
-            "down": lambda form: [product(z, one.down, form, added_to=x) for one in layers],
-            "vocabulary": lambda form: [product(x, head, form, *normed)],
-        }
 
     def _attention(self, x: Tensor, layer: Layer, cache: Tensor, inputs: Inputs) -> Tensor:
         """Return attention, [T, heads * head], of x = qkv, [T, (heads + 2 * kv_heads) * head]."""

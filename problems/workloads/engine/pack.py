@@ -64,11 +64,7 @@ def _add_tokens(columns: list[list[int]], row: Row, block: int) -> None:
     """Append ids (-1: the slot's last token), positions and places of a row's tokens."""
     ids, positions, places = columns
     request, span = row.request, range(row.start, row.start + row.count)
-    for at in span:
-        behind = at - len(request.prompt)
-        if behind < 0:
-            ids.append(request.prompt[at])
-        else:
-            ids.append(request.output[behind] if behind < len(request.output) else -1)
+    known = request.tokens()[row.start : row.start + row.count]
+    ids.extend(known + [-1] * (row.count - len(known)))
     positions.extend(span)
     places.extend(request.blocks[at // block] * block + at % block for at in span)

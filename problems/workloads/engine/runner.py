@@ -6,19 +6,13 @@ import torch
 from torch import Tensor
 from workloads.engine.model import How, Inputs, Model, Weights
 from workloads.engine.options import Options
-from workloads.engine.pack import Form, form_of, packed, padding
+from workloads.engine.pack import Form, form_of, packed
 from workloads.engine.schedule import Plan, Request
 
 FLIGHTS = 2
 """Steps whose inputs and tokens the host holds at once: one on the device, one being made."""
-FEW = 16
-"""Decodes up to which matrix products only read weights: the fused kernels are made for them."""
 PROMPTS = 4
 """Prompts that a captured step computes tokens of; a step with more runs without its graph."""
-MOST_CAPTURED = 512
-"""Token budget up to which steps with prompts are captured, one graph for each batch of decodes:
-beyond it their matrices alone (22 µs a token on an H200) keep the device longer than the host takes
-to launch them (10 to 12 ms)."""
 
 
 @dataclass
@@ -87,59 +81,6 @@ class Runner:
         self.graphs: dict[int, Graph] = {}
         self.mixed: dict[int, Graph] = {}
 
-    def capture(self) -> None:
-        """Run every kernel once, and capture the steps that the options name; nothing on a CPU."""
-        if not self.cuda:
-            return
-        self.warm()
-        batches = sorted(self.options.graph_batches, reverse=True)
-        pool, budget = torch.cuda.graph_pool_handle(), self.options.token_budget
-        if self.options.mixed_graphs and self.options.chunked and budget <= MOST_CAPTURED:
-            for rows in batches:
-                if rows <= budget:
-                    form = Form(rows + PROMPTS, budget, rows, budget)
-                    self.mixed[rows] = self._captured(form, pool)
-        for rows in batches:
-            self.graphs[rows] = self._captured(Form(rows, rows, rows, 0), pool)
-        if self.model.fusible:
-            self._fuse([rows for rows in batches if rows <= FEW], pool)
-
-    def warm(self) -> None:
-        """Run steps of decodes, of prompts and of both, of few tokens and of many, on padding.
-
-        So every form of the kernels is compiled and loaded before a load begins.
-        """
-        most = self.options.token_budget
-        for tokens in {min(1 << power, most) for power in range(most.bit_length() + 1)}:
-            rows = min(tokens, self.options.most_running)
-            forms = [Form(rows, rows, rows, 0), Form(1, tokens, 0, tokens)]
-            for form in (*forms, Form(2, tokens + 1, 1, tokens)):
-                self._sample(self._inputs(self._padding(form), form))
-
-    def _padding(self, form: Form) -> Tensor:
-        return torch.from_numpy(padding(form)).to(self.device)
-
-    def _captured(self, form: Form, pool: tuple[int, int]) -> Graph:
-        numbers = self._padding(form)
-        inputs = self._inputs(numbers, form)
-        for _ in range(2):
-            self._sample(inputs)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, pool=pool):
-            tokens = self._sample(inputs)
-        return Graph(form, numbers, graph, tokens, self.model.forms)
-
-    def _fuse(self, batches: list[int], pool: tuple[int, int]) -> None:
-        """Capture steps of few decodes with fused products, too; the faster of both stays."""
-        from workloads.engine import tune
-
-        tuned = {few: tune.fastest(self.model, few) for few in {max(8, rows) for rows in batches}}
-        for rows in batches:
-            self.model.forms = tuned[max(8, rows)]
-            both = self._captured(self.graphs[rows].form, pool), self.graphs[rows]
-            self.graphs[rows] = min(both, key=lambda one: tune.replay_ms(one.graph.replay))
-        self.model.forms = {}
-
     def launch(self, plan: Plan) -> Flight:
         """Launch a plan that has rows, and return at once."""
         self._copy_blocks(plan)
@@ -179,15 +120,16 @@ class Runner:
             self.tables.view(-1)[where.long()] = blocks
         if graph is None:
             on_device = host[:own].to(self.device, non_blocking=True)
-            return self._sample(self._inputs(on_device, form))
+            return self.sample(self.inputs(on_device, form))
         graph.inputs.copy_(host[:own], non_blocking=True)
         graph.graph.replay()
         return graph.tokens
 
-    def _inputs(self, numbers: Tensor, form: Form) -> Inputs:
+    def inputs(self, numbers: Tensor, form: Form) -> Inputs:
+        """Return views of a step's numbers."""
         return Inputs(*numbers.split(form.sizes), form.singles, form.longest)
 
-    def _sample(self, inputs: Inputs) -> Tensor:
+    def sample(self, inputs: Inputs) -> Tensor:
         """Compute the step, and return each row's next token, kept as its slot's last."""
         slots = inputs.slots.long()
         if inputs.singles:

@@ -102,7 +102,7 @@ class Replayed:
         self.form, self.fused, self.graph = form, {}, self
         self.inputs = torch.from_numpy(padding(form))
         self.tokens = torch.zeros(form.rows, dtype=torch.int32)
-        self.made = lambda: runner._sample(runner._inputs(self.inputs, form))
+        self.made = lambda: runner.sample(runner.inputs(self.inputs, form))
         self.times = 0
 
     def replay(self):

@@ -13,6 +13,7 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import make_backend
 from triton.runtime.jit import JITFunction, create_function_from_signature
 from workloads.engine import kernels
+from workloads.engine.capture import warm
 from workloads.engine.model import SHAPES, random_weights
 from workloads.engine.options import Options
 from workloads.engine.runner import Runner
@@ -74,7 +75,7 @@ for rung, switches in ladder.items():
         runner = Runner(weights, options, 2000, 512)
         runner.model.kernels = kernels
         forms.clear()
-        runner.warm()
+        warm(runner)
         warmed = set(forms)
         random_ = random.Random(2)
         serve(runner, options, drawn(200, random_), lambda: random_.choice([0, 0, 1, 3]))
