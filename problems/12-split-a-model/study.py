@@ -26,7 +26,7 @@ from work import Work
 from world import World
 
 _GB = 1e9
-_WARM = 2
+_WARM = 1
 _US_OF_MS = 1e3
 _OFF_PERCENT = 0.1
 """So far bytes may be from their law: a stack's last norm is sharded, but not gathered twice."""
@@ -95,17 +95,15 @@ def measured(cell: Any, world: World, known: Link, case: Case, off_law: list[flo
     """
     region, work = case.region, case.work
     before = allocated(world)
-    try:
-        with cell.phase("build"):
-            way = WAYS[case.way_name](work, world, world.mesh)
-            alone = WAYS[case.way_name](work, world, world.muted)
-    except UnfitError as error:
-        cell.fact(f"left_out.{region}", str(error))
-        return []
-    state_bytes = (allocated(world) - before) / 2
     with gradients_where(trains=work.trains):
-        with cell.phase("check"):
-            cell.fact(f"error.{region}", world.most(check(way, case.expected, world)))
+        with cell.phase("build"):
+            made = built(case, world)
+        if isinstance(made, str):
+            cell.fact(f"left_out.{region}", made)
+            return []
+        way, alone, error = made
+        state_bytes = (allocated(world) - before) / 2
+        cell.fact(f"error.{region}", error)
         ops = ops_of(way.step, world.size)
         off = state_bytes_sent(cell, world, region, way, ops)
         if case.way_name == "experts":  # its bytes depend on the router: the law's are a mean
@@ -118,6 +116,24 @@ def measured(cell: Any, world: World, known: Link, case: Case, off_law: list[flo
         with cell.exclusively(region):
             times = in_turn(cell, world, steps)
     return stated(cell, world, known, region, way, ops, times)
+
+
+def built(case: Case, world: World) -> tuple[Way, Way, float] | str:
+    """Return a way, itself muted, and its error; or why one of the ranks cannot have it.
+
+    Some ways ask for what a driver, a container or a build of torch may not give: RuntimeError.
+    """
+    make, why = WAYS[case.way_name], ""
+    try:
+        way = make(case.work, world, world.mesh)
+        alone = make(case.work, world, world.muted)
+        error = check(way, case.expected, world)
+        alone.step()
+    except (UnfitError, RuntimeError) as failure:
+        why = str(failure).partition("\n")[0]
+    if world.most(bool(why)):
+        return why or "another rank cannot"
+    return way, alone, world.most(error)
 
 
 def gradients_where(*, trains: bool) -> Any:
@@ -133,7 +149,6 @@ def state_bytes_sent(cell: Any, world: World, region: str, way: Way, ops: list[O
     cell.fact(f"collectives.{region}", world.mean(len(ops)), "collectives")
     if not way.law:
         return 0.0 if not sent else 100.0
-    cell.fact(f"sent_over_law.{region}", sent / way.law, "×")
     return 100 * abs(sent / way.law - 1)
 
 

@@ -44,6 +44,7 @@ class World:
         self.mesh = init_device_mesh(device, (size,))
         self.muted = DeviceMesh.from_group(dist.new_group(backend="fake"), device)
         self._hosts = dist.new_group(backend="gloo", timeout=_TIMEOUT)
+        self._mark = torch.zeros(1, device=device)
         self.kept: dict[str, Any] = {}
 
     def meet(self) -> None:
@@ -61,6 +62,7 @@ class World:
         self.meet()
         if self.device == "cuda":
             begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            dist.all_reduce(self._mark)  # the GPUs begin together: their hosts may not
             begin.record()
             for _ in range(count):
                 step()
