@@ -41,8 +41,10 @@ class World:
             device_id=place,
             timeout=_TIMEOUT,
         )
-        self.mesh = init_device_mesh(device, (size,))
-        self.muted = DeviceMesh.from_group(dist.new_group(backend="fake"), device)
+        # Named apart: DTensor takes meshes of the same ranks and names for one another.
+        self.mesh = init_device_mesh(device, (size,), mesh_dim_names=("ranks",))
+        quiet = dist.new_group(backend="fake")
+        self.muted = DeviceMesh.from_group(quiet, device, mesh_dim_names=("muted",))
         self._hosts = dist.new_group(backend="gloo", timeout=_TIMEOUT)
         self._mark = torch.zeros(1, device=device)
         self.kept: dict[str, Any] = {}

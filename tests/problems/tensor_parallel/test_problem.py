@@ -38,7 +38,7 @@ def test_the_advice_has_to_beat_every_other_way(problem: Problem) -> None:
         timed = {name for name in LADDER if problem.covers("timing", name, case, "cuda")}
         assert timed == set(LADDER)
     assert advice.take == "packed"
-    assert set(advice.but) == {"fused"}  # a tie with the same exchange, whose kernel is more work
+    assert set(advice.but) == {"one-shot", "fused"}  # the same exchange in other kernels
 
 
 def test_sizes_are_powers_of_two_and_hold_the_goals(problem: Problem) -> None:
