@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.problems.tensor_parallel.test_kernels import HOST, KERNELS
 from tests.support.hgemm import compiled
+from tests.support.tensor_parallel import HOST, KERNELS
 
 EPOCHS, WORDS = 6, 50
 NAMES = ("one-shot", "two-shot", "ring", "tree", "doubling")

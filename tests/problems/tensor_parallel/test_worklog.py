@@ -96,7 +96,8 @@ def swept(sizes_kb: list[int]) -> Series:
 
 
 def beside_others(sizes_kb: list[int]) -> tuple[Series, dict[str, float]]:
-    found, facts = swept(sizes_kb), {}
+    found = swept(sizes_kb)
+    facts: dict[str, float] = {}
     for kb in sizes_kb:
         region = f"{kb}KiB"
         nccl = found[region, "nccl_us"]
