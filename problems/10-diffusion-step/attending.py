@@ -16,18 +16,22 @@ _CALLS = 5
 
 
 def backends(cell: Cell) -> None:
-    """Sample each backend at each of the case's shapes."""
+    """Sample each backend at each of the case's shapes; state which one refuses a shape."""
     torch.manual_seed(0)
     for name, (heads, tokens, keys, head) in cell.params["shapes"].items():
         shape = (cell.params["batch"], heads, tokens, head)
         query, key, value = operands(shape, (*shape[:2], keys, head), cell)
         exact = functional.scaled_dot_product_attention(query.float(), key.float(), value.float())
         for backend in cell.params["backends"]:
-            with cell.phase(f"compile-{backend}-{name}"):
-                work = attended(backend, (query, key, value))
-                error = float((work().float() - exact).norm() / exact.norm())
+            work = attended(backend, (query, key, value))
+            try:
+                with cell.phase(f"compile-{backend}-{name}"):
+                    error = float((work().float() - exact).norm() / exact.norm())
+            except RuntimeError as refusal:
+                cell.fact(f"refused.{backend}-at-{name}", str(refusal).splitlines()[0][:200])
+                continue
             cell.fact(f"error.{backend}-at-{name}", 100 * error, "% of the output")
-            with cell.exclusively(f"{backend}-at-{name}"):
+            with cell.exclusively(f"{backend}-{name}"):
                 taken = [device_ms(work, cell.device, _CALLS) for _ in range(cell.params["turns"])]
             flop = floor.attention_flop(shape, tuple(key.shape))
             cell.sample(f"{backend}-at-{name}", "attention_ms", "ms", taken)

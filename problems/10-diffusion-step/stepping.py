@@ -44,10 +44,14 @@ def compare(cell: Cell, base: nn.Module, given: Inputs) -> None:
         wanted = exact(base, given)
         state_work(cell, base, given)
     known: ways.Known = {}
-    made = {
-        name: prepared(cell, name, lambda of=switches: ways.make(base, of, known), given)
-        for name, switches in contenders(cell).items()
-    }
+    made: dict[str, ways.Way] = {}
+    for name, switches in contenders(cell).items():
+        try:
+            made[name] = prepared(cell, name, lambda of=switches: ways.make(base, of, known), given)
+        except RuntimeError as refusal:
+            if "attention" not in switches:
+                raise
+            cell.fact(f"refused.{name}-called", str(refusal).splitlines()[0][:200])
     compare_outputs(cell, made, given, wanted)
     graphs: dict[str, Captured] = {}
     if cell.device == "cuda":
