@@ -123,7 +123,7 @@ def stated(planned: Cell) -> dict[str, float]:
             for fact in ("peak_gb", "first_gb", "reserved_gb", "psnr")
         }
     if workload == "new-size":
-        graphs = {"static": 2, "automatic": 1, "dynamic": 0, "marked": 0}
+        graphs = {"static": 2, "automatic": 1, "dynamic": 1, "marked": 0}
         return {f"new_graphs.{name}": count for name, count in graphs.items()} | {
             f"{fact}.{name}": 1.0 for name in graphs for fact in ("graphs", "first_s", "later_s")
         }
