@@ -16,23 +16,26 @@ from torch import Tensor
 
 from harness.probe.cell import Cell
 
+_PROFILED = 2
+"""Steps of an image under a profiler, which notes each allocation."""
+
 
 def run(cell: Cell) -> None:
     """Make the default's image, apply the variant's switches, and make the image again."""
     with cell.phase("load"):
         pipe = pipeline(cell)
         prompt = token_ids(cell)
+    pipe.to(cell.device)
+    if cell.capture != "timing":
+        profile(cell, pipe, prompt)
+        return
     with cell.phase("reference"):
-        pipe.to(cell.device)
         wanted = image(pipe, prompt, cell)
     with cell.phase("switch"):
         copied = apply(pipe, cell)
     with cell.phase("compile"):
         image(pipe, prompt, cell)
     reset(cell)
-    if cell.capture != "timing":
-        cell.measure("image", lambda: image(pipe, prompt, cell))
-        return
     output, times = wanted, []
     with cell.exclusively():
         for _ in range(cell.params["images"]):
@@ -50,6 +53,14 @@ def run(cell: Cell) -> None:
     cell.fact("copied_gb", copied / 1e9, "GB")
     cell.fact("psnr", likeness.psnr_db(output, wanted), "dB")
     cell.fact("cosine", likeness.cosine(output, wanted))
+
+
+def profile(cell: Cell, pipe: Any, prompt: Tensor) -> None:
+    """Record an image of a few steps: memory's peak is that of one step, or the VAE's."""
+    cell.params["steps"] = _PROFILED
+    with cell.phase("switch"):
+        apply(pipe, cell)
+    cell.measure("image", lambda: image(pipe, prompt, cell))
 
 
 def pipeline(cell: Cell) -> Any:
