@@ -1,0 +1,1 @@
+"""Problem 10: a diffusion step."""
