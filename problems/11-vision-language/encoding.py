@@ -41,7 +41,9 @@ class Encoder:
 
     def __call__(self, requests: list[Prepared]) -> Features:
         """Return the features of requests that are encoded together."""
-        pixels = torch.cat([each.pixels for each in requests]) if requests[1:] else requests[0].pixels
+        pixels = (
+            torch.cat([each.pixels for each in requests]) if requests[1:] else requests[0].pixels
+        )
         grids = tuple(each.grid for each in requests)
         whole = self._graphed(pixels, grids) if self._use_graphs else self._encoded(pixels, grids)
         return list(whole.split(self.tokens(list(grids)))) if self._is_qwen else list(whole)
@@ -102,9 +104,7 @@ class Plan:
 
     def __init__(self, visual: Any, grids: tuple[Grid, ...], device: torch.device) -> None:
         grid = torch.tensor(grids)
-        index, _ = get_vision_window_index(
-            grid, plans.MERGE, visual.window_size, visual.patch_size
-        )
+        index, _ = get_vision_window_index(grid, plans.MERGE, visual.window_size, visual.patch_size)
         square = torch.arange(plans.MERGE**2)
         self.order = (index[:, None] * plans.MERGE**2 + square).flatten().to(device)
         self.reverse = torch.argsort(index).to(device)

@@ -54,9 +54,7 @@ def _profiled(cell: Cell, server: Server, asks: list[Ask]) -> None:
     cell.measure("burst", lambda: server.answer(asks, Clock(cell.device)))
 
 
-def _timed(
-    cell: Cell, model: PreTrainedModel, servers: dict[str, Server], asks: list[Ask]
-) -> None:
+def _timed(cell: Cell, model: PreTrainedModel, servers: dict[str, Server], asks: list[Ask]) -> None:
     """Time each rung's stages, predict the next rung from them, then measure all in turn."""
     with cell.exclusively():
         predicted = _foreseen(cell, model, servers, asks) if len(servers) > 1 else {}
@@ -69,9 +67,7 @@ def _timed(
     _compared(cell, predicted, found, _before(cell, list(servers)))
 
 
-def _in_turn(
-    cell: Cell, servers: dict[str, Server], asks: list[Ask]
-) -> dict[str, list[float]]:
+def _in_turn(cell: Cell, servers: dict[str, Server], asks: list[Ask]) -> dict[str, list[float]]:
     """Sample every rung's mean and last time to first token, alternating; return the means."""
     means: dict[str, list[float]] = {name: [] for name in servers}
     lasts: dict[str, list[float]] = {name: [] for name in servers}
@@ -179,6 +175,7 @@ def _work(
     weights = sum(each.numel() for each in model.model.language_model.layers.parameters())
     lengths = [params["text_tokens"] + tokens for tokens in server.encode.tokens(grids)]
     patches = sum(math.prod(grid) for grid in grids) / count
+    pixels = sum(wide * high for wide, high in params["sizes"]) * params.get("frames", 1)
     vision = model.config.vision_config
     blocks, whole = _blocks(vision)
     calls = plans.calls(grids, blocks, whole) if server.family == "qwen" else blocks * count
@@ -187,7 +184,7 @@ def _work(
         requests=count,
         cores=len(os.sched_getaffinity(0)),
         blocks=blocks,
-        image_bytes=3.0 * sum(w * h for w, h in params["sizes"]) * (params.get("frames") or 1) / count,
+        image_bytes=3.0 * pixels / count,
         calls=calls / count,
         encode_flop=plans.flop(grids, vision.hidden_size, hidden, blocks, whole) / count,
         prefill_flop=2.0 * weights * sum(lengths) / count,

@@ -20,8 +20,8 @@ WINDOW = 4
 class Slots:
     """Segments padded to the longest, ``width`` rows each.
 
-    ``rows``: of each segment its rows, then its first row again as padding; ``lengths``: how many of
-    them are its own; ``back``: the place of each row among all segments' slots.
+    ``rows``: of each segment its rows, then its first row again as padding; ``lengths``: how many
+    of them are its own; ``back``: the place of each row among all segments' slots.
     """
 
     rows: list[list[int]]

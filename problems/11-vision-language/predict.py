@@ -20,8 +20,8 @@ PINNED_GB_S = 50.0
 REPLAY_MS = 0.1
 """The host's part of a copy into a graph's input and of its launch: two calls and Python."""
 BLOCK_CALLS = 30
-"""Launches of a block of Qwen2.5-VL's encoder beside attention, by its source: two RMS norms of six,
-five products with four biases' epilogues fused, rotary position of ten, SiLU, product, residuals."""
+"""Launches of a block of Qwen2.5-VL's encoder beside attention, counted in its source: two RMS
+norms of six each, five products, rotary position of ten, SiLU, its product, two residuals."""
 CALLS_OF_ONE = 4
 """Launches for one attention call of a window or frame: three slices and the kernel."""
 ELEMENTWISE_PASSES = 30
@@ -85,7 +85,7 @@ def _to_torch(stages: Stages, _: Work) -> Stages:
 
 
 def _to_device(stages: Stages, work: Work) -> Stages:
-    """The bytes that cross are uint8 instead of float32 in two frames, so at most an eighth."""
+    """Return the stages with uint8 images, and not patches in float32, that cross PCIe."""
     faster = ELSEWHERE_MS["device"] / ELSEWHERE_MS["torch"]
     copied = min(stages.copy, work.image_bytes / PINNED_GB_S / 1e6 * 4)
     return replace(stages, process=stages.process * faster, copy=copied)
@@ -104,7 +104,7 @@ def _together(stages: Stages, work: Work) -> Stages:
 
 
 def _one_call(stages: Stages, work: Work) -> Stages:
-    """The host makes one call a block; the GPU does its work at the rate of the prefill."""
+    """Return the stages with a call a block on the host, and work at the prefill's rate."""
     outside = work.blocks * BLOCK_CALLS
     left = outside + 2 * CALLS_OF_ONE * work.blocks
     host = stages.encode_host * left / (outside + CALLS_OF_ONE * work.calls)

@@ -1,4 +1,4 @@
-"""From JPEG bytes to pixel values: Pillow decodes, one of transformers' processors does the rest."""
+"""From JPEG bytes to pixel values: Pillow decodes, a processor of transformers does the rest."""
 
 import importlib
 import io
@@ -80,7 +80,7 @@ def _grid(grid: torch.Tensor | None, pixels: torch.Tensor) -> Grid:
 
 
 def _processor(family: str, backend: str, longest_edge: int, side: int) -> Any:
-    """Return a processor of the family; "pil" computes with Pillow and numpy, "torch" with torch."""
+    """Return a processor of the family; "pil" computes with Pillow and numpy."""
     module, name = {
         ("qwen", "pil"): ("qwen2_vl.image_processing_pil_qwen2_vl", "Qwen2VLImageProcessorPil"),
         ("qwen", "torch"): ("qwen2_vl.image_processing_qwen2_vl", "Qwen2VLImageProcessor"),

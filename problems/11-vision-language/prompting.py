@@ -41,7 +41,7 @@ class Prefill:
         lengths = [len(self._text) + len(each) for each in features]
         embedded, positions = self._embedded(features, grids, max(lengths))
         states = self._states(embedded, positions, None)
-        last = states[torch.arange(len(lengths)), torch.tensor(lengths) - 1]
+        last = torch.stack([states[row, length - 1] for row, length in enumerate(lengths)])
         padded = 1 - sum(lengths) / (len(lengths) * max(lengths))
         return self._model.lm_head(last).argmax(-1), padded
 

@@ -1,4 +1,4 @@
-"""Reproduce the ladder of a vision-language request: the same images, one decision changed at a time.
+"""Reproduce the ladder of a vision-language request: the same images, one decision at a time.
 
 Run by ``harness run 11``; ``--dry-run`` prints the command and environment of each cell.
 """

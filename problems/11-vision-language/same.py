@@ -49,9 +49,7 @@ def run(cell: Cell) -> None:
         cell.fact(f"{key}.worst", value)
 
 
-def tokens_of(
-    model: PreTrainedModel, server: Server, prepared: Prepared, tie: float
-) -> list[int]:
+def tokens_of(model: PreTrainedModel, server: Server, prepared: Prepared, tie: float) -> list[int]:
     """Return the tokens that transformers' own forward may give: all within ``tie`` of the best."""
     is_clip = prepared.grid[0] > 1
     count = server.encode.tokens([prepared.grid])[0]

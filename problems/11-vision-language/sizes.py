@@ -1,4 +1,4 @@
-"""Images of many sizes: shapes that the encoder meets, tokens, padding, and what compiling costs."""
+"""Images of many sizes: the encoder's shapes, tokens and padding, and what compiling costs."""
 
 import random
 import time
@@ -83,7 +83,7 @@ def _compiled(cell: Cell, grids: list[plans.Grid]) -> None:
         visual = models.model(cell.params["model"], cell.device, dtype).model.visual
     modes: dict[str, Any] = {"static": False, "automatic": None, "dynamic": True}
     for name, dynamic in modes.items():
-        torch._dynamo.reset()  # noqa: SLF001 - there is no public way
+        torch._dynamo.reset()
         counters.clear()
         made = torch.compile(block_of, dynamic=dynamic, backend=cell.params["backend"])
         with cell.phase(name):

@@ -1,4 +1,4 @@
-"""When each stage of a request ran, on the host's threads and on the GPU, from the first byte on."""
+"""When each stage of a request ran on the host's threads and on the GPU, from the first byte."""
 
 import contextlib
 import threading
@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 import torch
 
 STAGES = ("decode", "process", "copy", "encode", "prefill", "get batch", "first token")
-"""In their order. "get batch": the launching thread waits for workers; "first token": for the GPU."""
+"""In their order. In "get batch" the launching thread waits for workers, in "first token" for the
+GPU."""
 
 
 @dataclass(frozen=True)

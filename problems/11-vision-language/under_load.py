@@ -1,6 +1,7 @@
 """Bursts without a pause: while the GPU works on one, threads decode the next."""
 
 import time
+from itertools import pairwise
 
 import torch
 from answering import Ask, Part, Server
@@ -15,8 +16,8 @@ _ALONE = 4
 def run(cell: Cell, server: Server, asks: list[Ask]) -> None:
     """Sample the time of a burst under load, and the share that the GPU alone takes of it.
 
-    The GPU alone: images lie in its memory, and it processes, encodes and prefills burst after burst
-    with nothing read in between. ``busy`` is that time over a burst's time under load.
+    The GPU alone: images lie in its memory, and it processes, encodes and prefills burst after
+    burst with nothing read in between. ``busy`` is that time over a burst's time under load.
     """
     alone = _alone_ms(server, asks, cell.device)
     walls = _under_load_ms(server, asks, cell.params["bursts"])
@@ -42,7 +43,7 @@ def _under_load_ms(server: Server, asks: list[Ask], bursts: int) -> list[float]:
     _read(before)
     for future in ready.values():
         future.result()
-    return [(after - start) * 1e3 for start, after in zip(ends[2:], ends[3:], strict=False)]
+    return [(after - start) * 1e3 for start, after in pairwise(ends[2:])]
 
 
 def _read(parts: list[Part]) -> None:
