@@ -12,6 +12,7 @@ from PIL import Image
 from plans import Grid
 from preparing import Prepared, Preparer, decoded, stacked
 from prompting import Prefill
+from sending import Sender, Sent
 from spans import Clock
 from transformers import PreTrainedModel
 
@@ -19,7 +20,7 @@ SWITCHES = (
     "processor",  # "pil" or "torch"
     "process_on",  # "cpu" or "device"
     "workers",  # threads that decode and, on the CPU, process; 0: the thread that launches does
-    "pinned",  # images cross PCIe from pinned memory, on a stream of their own
+    "pinned",  # who decodes sends images on, from pinned memory on a stream of its own
     "encode",  # "each" request, or all "together"
     "one_call",  # attention of all windows in one call
     "compiled",  # the encoder's blocks
@@ -61,7 +62,7 @@ class Part:
 
 
 Images = list[Image.Image]
-Ready = Images | Prepared
+Ready = Images | Sent | Prepared
 
 
 class Server:
@@ -80,7 +81,7 @@ class Server:
         self._pool = ThreadPoolExecutor(options["workers"]) if options["workers"] else None
         self.grids: dict[int, Grid] = {}
         self._features: dict[str, tuple[torch.Tensor, Prepared]] = {}
-        self._copies = torch.cuda.Stream() if options["pinned"] and self.device == "cuda" else None
+        self._send = Sender(self.device, pinned=options["pinned"])
 
     def answer(self, asks: list[Ask], clock: Clock) -> Answer:
         """Return each request's first token; all of them are there at ``clock.start``."""
@@ -155,11 +156,14 @@ class Server:
         return self.options["cached"] and ask.key in self._features
 
     def _on_host(self, ask: Ask, clock: Clock) -> Ready:
-        """Return the images of a request, or their pixel values if the CPU makes these."""
+        """Return a request's images, on their way if pinned, or the CPU's pixel values."""
         with clock.stage("decode", ask.number):
             images = decoded(ask.jpegs)
         if self.options["process_on"] == "device":
-            return images
+            if not self._send.pinned:
+                return images
+            with clock.stage("copy", ask.number):
+                return self._send(images)
         with clock.stage("process", ask.number):
             return self.prepare(images, "cpu")
 
@@ -175,20 +179,11 @@ class Server:
         if isinstance(found, Prepared):
             with clock.stage("copy", ask.number, on_gpu=True):
                 return Prepared(found.pixels.to(self.device), found.grid)
-        with clock.stage("copy", ask.number, on_gpu=True):
-            images = self._copied(stacked(found))
+        if isinstance(found, list):
+            with clock.stage("copy", ask.number, on_gpu=True):
+                found = self._send(found)
         with clock.stage("process", ask.number, on_gpu=True):
-            return self.prepare(images, self.device)
-
-    def _copied(self, images: torch.Tensor) -> torch.Tensor:
-        """Return images on the device; from pinned memory the copy overlaps what it computes."""
-        if self._copies is None:
-            return images.to(self.device)
-        with torch.cuda.stream(self._copies):
-            copied = images.pin_memory().to(self.device, non_blocking=True)
-        torch.cuda.current_stream().wait_stream(self._copies)
-        copied.record_stream(torch.cuda.current_stream())
-        return copied
+            return self.prepare(found.arrived(), self.device)
 
     def _encoded(self, group: list[Ask], prepared: list[Prepared], clock: Clock) -> Features:
         with clock.stage("encode", group[0].number, on_gpu=True):

@@ -158,7 +158,7 @@ class _Graph:
                 encode()
         torch.cuda.current_stream().wait_stream(side)
         self._graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self._graph):
+        with torch.cuda.graph(self._graph, capture_error_mode="thread_local"):  # others copy
             self._out = encode()
 
     def __call__(self, pixels: torch.Tensor) -> torch.Tensor:

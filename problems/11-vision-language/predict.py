@@ -17,6 +17,8 @@ ELSEWHERE_MS = {"pil": 575.0, "torch": 141.0, "device": 18.0}
 the GPU. Measured on an H200 outside of this study, before its ladder was written."""
 PINNED_GB_S = 50.0
 """Of a copy from pinned memory over PCIe 5.0 × 16, whose links carry 63 GB/s."""
+STAGED_GB_S = 5.0
+"""Of one core that copies an image twice, into one array and into pinned memory: an estimate."""
 REPLAY_MS = 0.1
 """The host's part of a copy into a graph's input and of its launch: two calls and Python."""
 BLOCK_CALLS = 30
@@ -36,8 +38,8 @@ FUSED_PASSES = 13
 class Stages:
     """Mean ms of a request's stages: on the host, and on the GPU of what is launched there.
 
-    ``copy`` blocks the host while it is not pinned. ``encode`` and ``prefill``: of each request,
-    also where they run for all together.
+    ``copy``: of who decodes where it is pinned, else of the thread that launches. ``encode`` and
+    ``prefill``: of each request, also where they run for all together.
     """
 
     decode: float
@@ -85,9 +87,10 @@ def _to_torch(stages: Stages, _: Work) -> Stages:
 
 
 def _to_device(stages: Stages, work: Work) -> Stages:
-    """Return the stages with uint8 images, and not patches in float32, that cross PCIe."""
+    """Return the stages with uint8 images that cross PCIe in place of patches in float32."""
     faster = ELSEWHERE_MS["device"] / ELSEWHERE_MS["torch"]
-    copied = min(stages.copy, work.image_bytes / PINNED_GB_S / 1e6 * 4)
+    crosses = work.image_bytes / PINNED_GB_S / 1e6
+    copied = min(stages.copy, crosses + work.image_bytes / STAGED_GB_S / 1e6)
     return replace(stages, process=stages.process * faster, copy=copied)
 
 
@@ -96,7 +99,7 @@ def _as_it_is(stages: Stages, _: Work) -> Stages:
 
 
 def _pinned(stages: Stages, work: Work) -> Stages:
-    return replace(stages, copy=work.image_bytes / PINNED_GB_S / 1e6)
+    return replace(stages, copy=2 * work.image_bytes / STAGED_GB_S / 1e6)
 
 
 def _together(stages: Stages, work: Work) -> Stages:
@@ -170,6 +173,8 @@ def ttft_ms(stages: Stages, switches: Switches, work: Work) -> float:
 def _ready(stages: Stages, switches: Switches, work: Work) -> list[float]:
     """Return when each request's images are ready, or how long each takes without workers."""
     on_host = stages.decode + (stages.process if switches["process_on"] == "cpu" else 0)
+    if switches["pinned"]:
+        on_host += stages.copy
     if not switches["workers"]:
         return [on_host] * work.requests
     threads = [0.0] * min(switches["workers"], work.cores)
@@ -187,7 +192,7 @@ def _onto_device(
     """Return the times after the copy, and the processing where the GPU does it."""
     process = stages.process if switches["process_on"] == "device" else 0.0
     if switches["pinned"]:
-        return host, max(gpu, host + stages.copy) + process
+        return host, max(gpu, host) + process
     host = max(host, gpu) + stages.copy  # a copy from pageable memory waits for what is queued
     return host, host + process
 
