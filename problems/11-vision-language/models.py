@@ -84,19 +84,29 @@ _STANDARD_DEVIATION = 0.02
 def model(name: str, device: str, dtype: torch.dtype) -> PreTrainedModel:
     """Return the model with random weights of one seed; ``dtype`` is that of the weights."""
     vision, text = SHAPES[name]
-    with torch.device("meta"):
-        made = _llava(vision, text) if name.startswith("llava") else _qwen(vision, text)
-    made = made.to(dtype).to_empty(device=device).eval()
+    make = _llava if name.startswith("llava") else _qwen
+    torch.set_default_dtype(dtype)  # of weights; rotary frequencies say float32 themselves
+    try:
+        with torch.device("meta"):
+            made = make(vision, text)
+    finally:
+        torch.set_default_dtype(torch.float32)
+    made = made.to_empty(device=device).eval()
     made.tie_weights()
     torch.manual_seed(11)
     with torch.no_grad():
         for key, weight in made.named_parameters():
-            if "norm" in key and key.endswith("weight"):
+            if of_norm(key):
                 weight.fill_(1)
             else:
                 weight.normal_(0, _STANDARD_DEVIATION)
-    _fill_buffers(made, _twin_buffers(vision, text, name))
+    _fill_buffers(made, dict(make(*_shallow(vision, text)).named_buffers()))
     return made
+
+
+def of_norm(name: str) -> bool:
+    """Return whether a parameter is the scale of a norm."""
+    return ("norm" in name or "ln_" in name) and name.endswith("weight")
 
 
 def _qwen(vision: Config, text: Config) -> PreTrainedModel:
@@ -118,15 +128,13 @@ def _llava(vision: Config, text: Config) -> PreTrainedModel:
     )
 
 
-def _twin_buffers(vision: Config, text: Config, name: str) -> dict[str, torch.Tensor]:
-    """Return the buffers of a model on the CPU; they do not depend on its depth."""
-    shallow = {key: 1 for key in ("depth", "num_hidden_layers") if key in vision}
-    small = vision | shallow | {"intermediate_size": 8}
+def _shallow(vision: Config, text: Config) -> tuple[Config, Config]:
+    """Return configs of one layer each, whose models have the same buffers."""
+    depth = "depth" if "depth" in vision else "num_hidden_layers"
+    small = vision | {depth: 1, "intermediate_size": 8}
     if "fullatt_block_indexes" in small:
         small["fullatt_block_indexes"] = [0]
-    words = text | {"num_hidden_layers": 1, "intermediate_size": 8}
-    make = _llava if name.startswith("llava") else _qwen
-    return dict(make(small, words).named_buffers())
+    return small, text | {"num_hidden_layers": 1, "intermediate_size": 8}
 
 
 def _fill_buffers(made: PreTrainedModel, known: dict[str, torch.Tensor]) -> None:

@@ -27,7 +27,7 @@ def run(cell: Cell) -> None:
     with cell.phase("load"):
         model = models.model(params["model"], cell.device, torch.float32)
         for name, weight in model.named_parameters():
-            if "norm" not in name:
+            if not models.of_norm(name):
                 weight.mul_(LOUD)
     asks = loads.asks(params)
     first: list[Prepared] = []
