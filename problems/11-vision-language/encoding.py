@@ -37,7 +37,6 @@ class Encoder:
             self._block = torch.compile(block_of, dynamic=True)
         self._plans: dict[tuple[Grid, ...], Plan] = {}
         self.graphs: dict[tuple[Grid, ...], _Graph] = {}
-        self.captures = 0
 
     def __call__(self, requests: list[Prepared]) -> Features:
         """Return the features of requests that are encoded together."""
@@ -90,7 +89,6 @@ class Encoder:
                 self._plan(grids)
             static = pixels.clone()
             self.graphs[grids] = _Graph(static, lambda: self._encoded(static, grids))
-            self.captures += 1
         return self.graphs[grids](pixels)
 
 

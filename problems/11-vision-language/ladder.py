@@ -12,7 +12,7 @@ import models
 import plans
 import predict
 import torch
-from answering import SWITCHES, Answer, Ask, Server
+from answering import SWITCHES, Ask, Server
 from spans import STAGES, Clock
 from transformers import PreTrainedModel
 
@@ -60,7 +60,7 @@ def _timed(cell: Cell, model: PreTrainedModel, servers: dict[str, Server], asks:
         predicted = _foreseen(cell, model, servers, asks) if len(servers) > 1 else {}
         found = _in_turn(cell, servers, asks)
         _decodes(cell, next(iter(servers.values())), asks)
-        if cell.params.get("bursts"):
+        if cell.params["bursts"] and cell.params["loaded"] in servers:
             import under_load
 
             under_load.run(cell, servers[cell.params["loaded"]], asks)
@@ -79,17 +79,12 @@ def _in_turn(cell: Cell, servers: dict[str, Server], asks: list[Ask]) -> dict[st
             means[name].append(statistics.fmean(answer.first_ms))
             lasts[name].append(max(answer.first_ms))
             if len(means[name]) == 1:
-                _state(cell, name, servers[name], answer)
+                cell.fact(f"padded.{name}", 100 * answer.padded, "%")
     for name in servers:
         cell.sample(name, "ttft_ms", "ms", means[name])
         cell.sample(name, "last_ms", "ms", lasts[name])
         _keep_spans(cell, name, clocks[name])
     return means
-
-
-def _state(cell: Cell, name: str, server: Server, answer: Answer) -> None:
-    cell.fact(f"padded.{name}", 100 * answer.padded, "%")
-    cell.fact(f"captures.{name}", server.encode.captures)
 
 
 def _keep_spans(cell: Cell, name: str, clock: Clock) -> None:
