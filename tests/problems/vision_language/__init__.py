@@ -1,0 +1,1 @@
+"""Problem 11: a vision-language request."""

@@ -1,0 +1,182 @@
+"""The worklog on planted measurements: all of it is told, and no sentence outlives its claim."""
+
+import dataclasses
+import re
+from typing import Any
+
+import pytest
+
+from harness.analysis.claims import judge
+from harness.analysis.metrics import Metrics
+from harness.evidence.tables import Tables
+from harness.problem.model import Problem
+from harness.problem.plan import Cell, Selected, plan
+from harness.report import own_sections
+from harness.report.page import Page
+from harness.report.sections import SECTIONS
+from harness.report.worklog import render
+from tests.support import conclusions, reports
+from tests.support.small_evidence import Row, tables
+from tests.support.vision_language_study import FOLDER
+
+pytestmark = pytest.mark.slow
+
+TEMPLATE = FOLDER / "worklog.md.j2"
+Samples = dict[tuple[str, str], float]
+
+TTFT_MS = {
+    "slow": 900.0,
+    "fast": 700.0,
+    "device": 600.0,
+    "threads": 430.0,
+    "pinned": 425.0,
+    "windows": 200.0,
+    "graphs": 190.0,
+    "cached": 90.0,
+    "compiled": 170.0,
+    "batched": 250.0,
+    "together": 290.0,
+}
+BEFORE = {"compiled": "graphs", "batched": "graphs", "together": "batched"}
+STAGES = ("decode", "process", "copy", "encode_host", "encode_gpu", "prefill_host", "prefill_gpu")
+WORKERS = {
+    "alone": 50.0,
+    "processes-all": 90.0,
+    "processes-share": 200.0,
+    "processes-one": 190.0,
+    "threads-all": 80.0,
+    "threads-one": 185.0,
+}
+
+
+def of_burst(rungs: list[str]) -> Samples:
+    """Return the samples of a cell that measures these rungs in turn."""
+    found: Samples = {("memory", "gb_s"): 4000.0, ("decode", "next_ms"): 20.0}
+    found |= {("all-rows", "error"): 20.0, ("load", "busy"): 95.0, ("load", "burst_ms"): 300.0}
+    found |= {("load", "alone_ms"): 285.0, ("load", "requests_per_s"): 26.0}
+    above = dict(zip(rungs[1:], rungs, strict=False))
+    for name in rungs:
+        found |= {(name, "ttft_ms"): TTFT_MS[name], (name, "last_ms"): 2 * TTFT_MS[name]}
+        slow = name in ("slow", "fast", "device", "threads", "pinned")
+        found |= {(name, f"{stage}_ms"): 80.0 if slow else 15.0 for stage in STAGES}
+        if name in above:
+            gain = TTFT_MS[BEFORE.get(name, above[name])] - TTFT_MS[name]
+            found |= {(name, "gain_ms"): gain, (name, "error"): 20.0}
+        for at, thread in ((0, 1), (3, 0), (4, -1)):
+            known = {"begun": 10.0 * at, "ended": 10.0 * at + 8, "thread": thread, "request": 0}
+            found |= {(f"{name}.{at}", key): value for key, value in known.items()}
+    return found
+
+
+def sampled(planned: Cell) -> Samples:
+    """Return a timing cell's samples by region and metric."""
+    if planned.case == "workers":
+        return {(name, "images_per_s"): value for name, value in WORKERS.items()}
+    if planned.variant in TTFT_MS:
+        return of_burst([planned.variant])
+    return of_burst(list(planned.params["contenders"])) if planned.variant == "in-turn" else {}
+
+
+def stated(planned: Cell) -> dict[str, float]:
+    """Return a timing cell's facts."""
+    if planned.case == "sizes":
+        known = {"shapes": 40.0, "tokens": 1150.0, "more_tokens": -0.4, "padded": 8.0}
+        policies = {
+            f"{key}.{name}": value
+            for key, value in known.items()
+            for name in ("as-they-come", "buckets")
+        }
+        counts = {"static": 5.0, "automatic": 3.0, "dynamic": 1.0}
+        compiled = {f"compiles.{name}": count for name, count in counts.items()}
+        return policies | compiled | {f"compile_s.{name}": 4 * counts[name] for name in counts}
+    if planned.variant == "check":
+        known = {"pixel_levels": 2.1, "feature_error": 0.1, "differing": 0.0}
+        return {f"{key}.worst": value for key, value in known.items()}
+    facts = {"cores": 16.0}
+    for name in planned.params.get("contenders", {}):
+        facts |= {f"predicted_ms.{name}": 10.0, f"padded.{name}": 12.0}
+    return facts
+
+
+@pytest.fixture(scope="module")
+def evidence(problem: Problem) -> Tables:
+    found: dict[str, list[Row]] = {"cells": [], "samples": [], "facts": []}
+    for planned in plan(problem, Selected(), "cuda"):
+        known = {key: getattr(planned, key) for key in ("variant", "case", "capture", "round")}
+        seen = {"sm_mhz": 1755.0, "sm_mhz_min": 1755.0, "sm_mhz_max": 1755.0}
+        well = {"status": "ok", "doubt": "", "retried": ""}
+        found["cells"].append({"cell": planned.name, **known, **well, **seen})
+        if planned.capture != "timing":
+            continue
+        for (region, metric), value in sampled(planned).items():
+            about = {"cell": planned.name, "region": region, "metric": metric, "mark": ""}
+            repeats = 1 if "." in region else 7
+            found["samples"] += [about | {"index": at, "value": value} for at in range(repeats)]
+        found["facts"] += [
+            {"cell": planned.name, "name": key, "value": value}
+            for key, value in stated(planned).items()
+        ]
+    return tables(**found)
+
+
+def page_of(problem: Problem, evidence: Tables) -> Page:
+    metrics = Metrics(problem, evidence)
+    judged = judge(problem, metrics, "cuda")
+    return Page(problem, metrics, judged, reports.of_unknown_scripts(), evidence)
+
+
+def test_everything_that_was_measured_is_told(problem: Problem, evidence: Tables) -> None:
+    page = page_of(problem, evidence)
+    wrong = {one.claim.id: one.verdict for one in page.results if one.verdict != "reproduced"}
+    assert wrong == {}
+    text = render(TEMPLATE, page)
+    missing = [line for line in text.splitlines() if "not measured" in line.lower()]
+    assert len(missing) <= 4, missing  # what nsys and torch record
+    assert "burst.svg" in "".join(page.figures)
+
+
+def test_the_first_screen_is_short(problem: Problem, evidence: Tables) -> None:
+    first = render(TEMPLATE, page_of(problem, evidence)).split("\n## ")[0]
+    assert len(re.findall(r"\w[\w.,'-]*", first)) <= 500
+
+
+def test_it_renders_where_nothing_was_measured(problem: Problem) -> None:
+    text = render(TEMPLATE, page_of(problem, tables()))
+    assert not re.search(r"\d\s?(×|ms|GB/s)\b", text.split("\n## 4")[0].split("\n## 1")[1])
+    assert "not measured" in text
+
+
+def test_no_sentence_concludes_what_its_claim_does_not_bear_out(
+    problem: Problem, evidence: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = page_of(problem, evidence)
+    silenced = ("gpu_timeline", "variants", "regions", "conditions", "diagnosis", "audit")
+    for name in silenced:
+        monkeypatch.setitem(SECTIONS, name, conclusions.silent)
+    monkeypatch.setitem(SECTIONS, "concludes", conclusions.recorded)
+    conclusions.RENDERED.clear()
+    render(TEMPLATE, page)
+    blocks = [block for block in conclusions.RENDERED if block.body]
+    for claim in sorted({claim for block in blocks for claim in block.ids}):
+        flipped: list[Any] = [
+            dataclasses.replace(one, verdict="refuted") if one.claim.id == claim else one
+            for one in page.results
+        ]
+        text = render(TEMPLATE, dataclasses.replace(page, results=flipped, figures={}))
+        for other in blocks:
+            assert (other.body in text) == (claim not in other.ids), (claim, other.body)
+
+
+def test_a_rungs_spans_keep_their_thread_and_their_order(
+    problem: Problem, evidence: Tables
+) -> None:
+    page = page_of(problem, evidence)
+    cell = page.metrics.capture_of("timing", "in-turn", "burst")
+    assert cell is not None
+    spans = own_sections.load(FOLDER).spans(cell["samples"], "graphs")
+    assert [(each["stage"], each["thread"]) for each in spans] == [
+        ("decode", 1),
+        ("encode", 0),
+        ("prefill", -1),
+    ]
+    assert [(each["x"], each["x2"]) for each in spans] == [(0, 8), (30, 38), (40, 48)]
