@@ -38,6 +38,7 @@ nightly: battery mutation ## what takes hours: all of the battery, planted defec
 lint: setup ## style and types
 	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy
 	@.venv/bin/hadolint docker/Dockerfile problems/*/Dockerfile
+	@.venv/bin/actionlint && .venv/bin/zizmor --offline --quiet .github
 
 format: setup ## format the code, mend what ruff can mend
 	@.venv/bin/ruff check --fix-only . && .venv/bin/ruff format .
