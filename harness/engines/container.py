@@ -11,6 +11,7 @@ from pathlib import Path
 
 from harness.engines import inside, rights
 from harness.engines.docker_cli import RUN_LABEL, Client, Name, explained
+from harness.engines.downloads import Downloads
 from harness.engines.engine import Command, Node, OnHost
 from harness.engines.image import builds, fetch, pulls
 from harness.engines.local import Local, lock_hashes
@@ -60,6 +61,18 @@ class Container(OnHost, ABC):
             build.stage()
         return [build.argv(self._client) for build in missing] + pulls(
             self._client, self._problem, environments
+        )
+
+    def downloads(self, environments: list[str]) -> Downloads:
+        """Return the locks and bases of the images that are missing."""
+        if self._host:
+            return self._host.downloads(environments)
+        missing = [build for build in self._builds if not self._client.image_digest(build.tag)]
+        named = [build.downloads() for build in missing]
+        locks = dict.fromkeys(lock for each, _ in named for lock in each)
+        images = dict.fromkeys(image for _, each in named for image in each)
+        return Downloads(
+            tuple(locks), images=tuple(images), into=f"the images of {self._client.name}"
         )
 
     def prepare(self, environments: list[str], log: Path) -> None:

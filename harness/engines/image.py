@@ -46,6 +46,24 @@ class Build:
         """Return the folder that the build sees."""
         return CHECKOUT / ".envs" / "images" / re.sub(r"\W", "-", self.tag)
 
+    def downloads(self) -> tuple[list[Path], list[str]]:
+        """Return the locks whose packages the build downloads, and the images that it begins with.
+
+        Locks that an argument does not choose stay out, as do images that none is made of.
+        """
+        wanted = set(self.arguments.values()) | {"tools.lock"}
+        locks = [
+            path
+            for name, path in self.sources.items()
+            if path.suffix == ".lock" and (path.name in wanted or name.startswith("env/"))
+        ]
+        text = self.sources[self.dockerfile].read_text(encoding="utf-8")
+        bases = dict(re.findall(r"^ARG (\w+_IMAGE)=(\S+)$", text, re.MULTILINE))
+        if "without" in (self.arguments.get("PROFILERS"), self.arguments.get("NVCC")):
+            bases = {name: image for name, image in bases.items() if name == "BASE_IMAGE"}
+        images = [self.arguments.get(name) or image for name, image in bases.items()]
+        return ([] if self.wheels else locks), images
+
     def stage(self) -> None:
         """Fill the context with the image's own files; the rest of the checkout stays out."""
         with files.atomic_folder(self.context) as folder:
