@@ -51,4 +51,4 @@ release: setup ## build the release that this commit is tagged as, check it, upl
 
 setup: .venv/ready
 .venv/ready: requirements/harness.lock pyproject.toml
-	@scripts/setup
+	@scripts/setup $(filter problem-%,$(MAKECMDGOALS))

@@ -1,11 +1,11 @@
 """What setting an engine up downloads: packages of locks, by their size, and images by name."""
 
 import hashlib
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.ground import files
 from harness.ground.checkout import CHECKOUT
 
 SIZES = CHECKOUT / "requirements" / "downloads.json"
@@ -30,7 +30,7 @@ class Downloads:
 
     def known_bytes(self) -> int | None:
         """Return the bytes of all packages, None where the size of some is not known."""
-        known = files.read_json(SIZES) if SIZES.is_file() else {}
+        known = json.loads(SIZES.read_text(encoding="utf-8")) if SIZES.is_file() else {}
         sizes = [known.get(key) for key in (*map(digest, self.locks), *self.packages)]
         return None if None in sizes else sum(filter(None, sizes))
 

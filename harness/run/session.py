@@ -110,7 +110,7 @@ class Here(Session):
         return durations.earlier(checkout.runs(), checkout.reports(), name, target, self.cells)
 
     def durations_elsewhere(self) -> tuple[str, dict[Key, float]] | None:
-        """Return a machine that a report of the problem was made on, and the cells' seconds there."""
+        """Return a machine that a report was made on, and the cells' seconds there."""
         return durations.published(checkout.reports(), self.problem.folder.name, self.cells)
 
     def downloads(self) -> Downloads:
