@@ -4,10 +4,12 @@ import hashlib
 import os
 import re
 import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.engines.docker_cli import Client, explained
+from harness.engines.downloads import Downloads
 from harness.engines.local import CPU_TORCH, PROBE_LOCK
 from harness.engines.options import Options
 from harness.ground import files, process
@@ -113,6 +115,22 @@ class Build:
             text = log.read_text(encoding="utf-8", errors="replace")
             why = explained(text) or done.detail
             raise ToolError(f"building {self.tag} {done.status}: {why}", where=log)
+
+
+def missing(client: Client, images: Iterable[Build]) -> Downloads:
+    """Return what building those of the images downloads that the engine has not."""
+    named = [build.downloads() for build in images if not client.image_digest(build.tag)]
+    locks = dict.fromkeys(lock for each, _ in named for lock in each)
+    bases = dict.fromkeys(base for _, each in named for base in each)
+    return Downloads(tuple(locks), images=tuple(bases), into=f"the images of {client.name}")
+
+
+def staged(client: Client, images: Iterable[Build]) -> list[list[str]]:
+    """Fill the contexts of the images that the engine has not; return the commands that build."""
+    absent = [build for build in images if not client.image_digest(build.tag)]
+    for build in absent:
+        build.stage()
+    return [build.argv(client) for build in absent]
 
 
 def pulls(client: Client, problem: Problem, environments: list[str]) -> list[list[str]]:
