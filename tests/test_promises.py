@@ -1,4 +1,4 @@
-"""What docs/promises.md promises, a test each: the bold words of a promise are the name of its test."""
+"""What docs/promises.md promises, each by a test: the bold words of a promise are its name."""
 
 import re
 import shutil
