@@ -60,8 +60,9 @@ class MemoryPeak:
     """What was allocated when most was, in the measured steps; sizes are bytes.
 
     The level rose so high ``times`` times, or nearly, and fell to its middle in between.
-    ``before`` of it has no stack because it was asked for before the recording, ``sites`` are the
-    lines that hold most, ``other_bytes`` those of all other lines. ``start`` and ``end`` are the
+    ``before`` of it has no stack: it was asked for before the recording or, where nothing was held
+    then (``start`` is 0), by a library such as cuBLAS for its workspace. ``sites`` are the lines
+    that hold most, ``other_bytes`` those of all other lines. ``start`` and ``end`` are the
     allocated bytes at both ends of the measured steps, ``left`` the lines that hold most of what
     the steps asked for and never freed, ``left_bytes`` all of that. ``growth`` is None where
     nothing leaks, or no repeats are told apart.
@@ -90,7 +91,8 @@ class MemoryPeak:
         if self.other_bytes:
             yield f"- {size(self.other_bytes)} of other lines"
         if self.before:
-            yield f"- {size(self.before)} held before the recording: no stack"
+            of_when = "held before the recording: no stack" if self.start else "without a stack"
+            yield f"- {size(self.before)} {of_when}"
         ends = f"{size(self.start)} at the first event, {size(self.end)} at the last"
         if self.left:
             first = self.left[0]

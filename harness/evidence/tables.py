@@ -139,6 +139,10 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
     "autograd_threads": {"thread": "int", "serves": "int"},
     # torch operators by name: host time with children, GPU time of kernels launched directly.
     "operators": {"name": "str", "count": "int", "total_ns": "int", "device_ns": "int"},
+    # torch operators of 20 µs or longer in which no call into CUDA began: they compute on the CPU.
+    # Of one in another the outer one.
+    "cpu_operators": {"name": "category"}
+    | dict.fromkeys(("start_ns", "duration_ns", "thread"), "int"),
     # What a GPU operation's launch stood in, by correlation: the innermost operator, the node of
     # autograd that the backward pass called, and the annotations and modules around it or around
     # the operator that made the node, the outermost first. Where shapes were recorded also the

@@ -1,7 +1,7 @@
 """Findings as text for a terminal: the sentence, what it costs, its numbers, fix and next step."""
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from harness.analysis.diagnose.finding import (
@@ -20,11 +20,17 @@ from harness.ground.plain import plain
 from harness.report.numbers import number
 
 _WIDTH = 80
-EVIDENCE_SHOWN = 3
-"""Numbers of a cause that are printed, its most important ones."""
+_EVIDENCE = 3
+"""Numbers of a cause that are printed, its most important ones, beside those of its parts."""
 _HELD = "\N{NO-BREAK SPACE}"
 _SMALL = 0.01
 """Of the time: findings with less at stake are counted, not printed."""
+
+
+def printed(finding: Finding) -> Sequence[Evidence]:
+    """Return the numbers of a finding that people read: all where it is healthy."""
+    shown = None if finding.id == HEALTHY else _EVIDENCE + len(finding.parts)
+    return finding.evidence[:shown]
 
 
 def lines(diagnosis: Diagnosis, most: int | None = None) -> Iterator[str]:
@@ -79,8 +85,7 @@ def _finding(finding: Finding, place: int) -> Iterator[str]:
     yield from _wrapped(f"{finding.level}: {finding.where}{kernel}", indent)
     if text := costs(finding):
         yield from _wrapped(text, indent)
-    shown = None if finding.id == HEALTHY else EVIDENCE_SHOWN
-    for evidence in finding.evidence[:shown]:
+    for evidence in printed(finding):
         yield from _wrapped(number_of(evidence), f"{indent}- ", f"{indent}  ")
     for what, texts in (("fix: ", finding.fix), ("next: ", finding.next)):
         if texts:

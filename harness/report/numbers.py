@@ -40,8 +40,9 @@ def size(count: int, *, signed: bool = False) -> str:
 def measured(metric: Measured, *, interval: bool = True) -> Markdown:
     """Return a metric in a sentence: "108.7 ± 0.6 µs", "2.1× [2.0, 2.2]", or that it has no value.
 
-    Bytes are in the largest decimal unit that fits, times of less than a millisecond in µs, clocks
-    in MHz. Only ratios and asymmetric intervals have brackets.
+    Of two processes it has no interval but what each of them gave: "2.1× (1.9 to 2.3)". Bytes are
+    in the largest decimal unit that fits, times of less than a millisecond in µs, clocks in MHz.
+    Only ratios and asymmetric intervals have brackets.
     """
     return _shown(metric, interval=interval, brackets=metric.unit == "×")
 
@@ -55,6 +56,8 @@ def in_full(metric: Measured) -> Markdown:
     """Return a metric with the ends of its interval in four digits, where they decide something."""
     if metric.value is None or metric.low is None or metric.high is None:
         return Markdown(NOT_MEASURED)
+    if metric.rounds == 2:
+        return in_cell(metric)
     scale, unit = scaled(metric.value, metric.unit)
     ends = (metric.value, metric.low, metric.high)
     value, low, high = (number(end / scale, _MOST_DIGITS) for end in ends)
@@ -87,12 +90,22 @@ def _shown(metric: Measured, *, interval: bool, brackets: bool) -> Markdown:
     places = _places(value, half)
     if not interval or metric.samples < 2:
         return Markdown(_with(number(value), escape(unit)))
+    if metric.rounds == 2 and metric.spread is not None:
+        # Student's point of two values is 63.7: their interval says nothing that they do not.
+        return Markdown(_of_two(value, metric.spread[0] / scale, metric.spread[1] / scale, unit))
     if round(half, places) == 0:
         return Markdown(_with(number(value, _digits(value, half)), escape(unit)))
     if brackets or min(high - value, value - low) < _SYMMETRIC * half:
         ends = f"[{_fixed(low, places)}, {_fixed(high, places)}]"
         return Markdown(f"{_with(_fixed(value, places), escape(unit))} {ends}")
     return Markdown(_with(f"{_fixed(value, places)} ± {_fixed(half, places)}", escape(unit)))
+
+
+def _of_two(value: float, least: float, most: float, unit: str) -> str:
+    """Return a value of two processes with what each gave, where their three digits differ."""
+    ends = (number(least), number(most))
+    shown = _with(number(value), escape(unit))
+    return shown if ends[0] == ends[1] else f"{shown} ({ends[0]} to {ends[1]})"
 
 
 def _digits(value: float, half: float) -> int:

@@ -94,7 +94,8 @@ def _note_met(problem: Problem, built: Path, others: Path) -> None:
                 if result.verdict == "reproduced":
                     runs.add(page.provenance.run.id)
     evidence = provenance.load(built / "evidence")
-    earlier = {name: tuple(sorted(runs - {evidence.run.id})) for name, runs in met.items() if runs}
+    elsewhere = {name: runs - {evidence.run.id} for name, runs in met.items()}
+    earlier = {name: tuple(sorted(runs)) for name, runs in elsewhere.items() if runs}
     provenance.write(built / "evidence", evidence.model_copy(update={"met": earlier}))
 
 

@@ -141,10 +141,7 @@ def _diagnosis(captures: list[Capture]) -> dict[str, Any]:
             "id": finding.id,
             "title": finding.title,
             "cost": finding_text.costs(finding),
-            "evidence": [
-                finding_text.number_of(each)
-                for each in finding.evidence[: finding_text.EVIDENCE_SHOWN]
-            ],
+            "evidence": [*map(finding_text.number_of, finding_text.printed(finding))],
             "advice": [f"{name}: {'; '.join(texts)}" for name, texts in _advice(finding) if texts],
         }
         for finding in shown

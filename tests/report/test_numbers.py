@@ -104,6 +104,14 @@ def test_in_full_the_ends_have_four_digits() -> None:
     assert (in_cell(close), in_full(close)) == ("101 ± 1%", "101.3% [100.2, 102.4]")
 
 
+def test_two_processes_have_their_values_and_no_interval() -> None:
+    # Student's point of two is 63.7: of 1773 and 5283 its interval reaches beyond 1e18.
+    two = Measured("tok/s", 3060.0, 3e-12, 3.8e18, rounds=2, samples=2, spread=(1773.0, 5283.0))
+    assert in_cell(two) == in_full(two) == "3060 tok/s (1773 to 5283)"
+    alike = Measured("ms", 924.1, 920.0, 928.2, rounds=2, samples=2, spread=(924.05, 924.15))
+    assert in_cell(alike) == "924 ms"
+
+
 def test_what_was_sampled_once_has_no_interval() -> None:
     assert printed("ms", 2.0, 1.5, 2.5, samples=1) == "2 ms"
 

@@ -230,6 +230,10 @@ def test_a_report_says_how_many_of_its_claims_earlier_runs_had_met(tmp_path: Pat
         known = provenance.load(report / "evidence")
         assert known.met == ({"faster": tuple(met)} if met else {})
         assert (told in (report / "README.md").read_text()) == bool(met)
+    again = tmp_path / "again", tmp_path / "its store"
+    for _ in range(2):  # the same run twice is no earlier run
+        report = publish.publish(manifest.load(folder), runs[0], *again).folder
+        assert provenance.load(report / "evidence").met == {}
     moved = timed(tmp_path / "moved", 2.0)  # begins with the bound as it was
     (folder / "problem.yaml").write_text(GOOD.replace("bound: {below: 1}", "bound: {below: 0.9}"))
     report = publish.publish(manifest.load(folder), moved, *places).folder

@@ -31,10 +31,17 @@ class Program:
             "api_calls": [],
             "waits": [],
             "ranges": [],
+            "cpu_operators": [],
         }
 
     def work(self, duration: int) -> None:
         """Run host code outside CUDA."""
+        self.now += duration
+
+    def compute(self, operator: str, duration: int) -> None:
+        """Run an operator on the CPU."""
+        row = {"name": operator, "start_ns": self.now, "duration_ns": duration, "thread": 1}
+        self._rows["cpu_operators"].append(row)
         self.now += duration
 
     def wait(self, name: str, duration: int) -> None:

@@ -6,6 +6,7 @@ operating system that wait. Those within a call into CUDA are the driver's, and 
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -34,17 +35,32 @@ _FIXES = (
 """What removes a call that waits, by its name."""
 
 
-def told(view: TimelineView) -> tuple[tuple[Evidence, ...], tuple[str, ...]]:
-    """Return what at least half of the idle time of host code was, and what removes it.
+@dataclass(frozen=True)
+class Reason:
+    """What the host's code was that a device waited for: numbers, what removes it, a sentence.
 
-    It is a frame with what it called, else a call into the operating system. Both are empty where
-    no such one has half of that time, or nothing of the kind is recorded.
+    ``alone``: what helps any host-bound program does not help this one. ``sure``: no sample of the
+    host's stacks would say more.
     """
-    rows = pl.concat([_in_spans(at, track) for at, track in enumerate(view.tracks)])
+
+    evidence: tuple[Evidence, ...]
+    fix: tuple[str, ...]
+    title: str = ""
+    alone: bool = False
+    sure: bool = True
+
+
+def told(view: TimelineView) -> Reason | None:
+    """Return what at least half of the idle time of host code was.
+
+    It is a frame with what it called, else a call into the operating system. None where no such one
+    has half of that time, or nothing of the kind is recorded.
+    """
+    rows = pl.concat([in_spans(at, track, _spans(track)) for at, track in enumerate(view.tracks)])
     total = sum(track.idle_ns(idle_causes.HOST) for track in view.tracks)
     frame = idle_places.largest(rows, "name", total)
     if frame is None:
-        return (), ()
+        return None
     inside = rows.filter(pl.col("name") == frame)
     called = idle_places.largest(inside, "called", float(inside["length_ns"].sum()))
     if called is not None:
@@ -53,7 +69,7 @@ def told(view: TimelineView) -> tuple[tuple[Evidence, ...], tuple[str, ...]]:
     names = [kernels.cut(each, _SHORT) for each in dict.fromkeys((frame, called)) if each]
     what = f"of it in {gaps:,} gaps in {', in '.join(names)}"
     ms = float(inside["length_ns"].sum()) / 1e6
-    return (view.number(what, ms, "ms"),), fixes_of(called)
+    return Reason((view.number(what, ms, "ms"),), fixes_of(called))
 
 
 def fixes_of(called: str | None) -> tuple[str, ...]:
@@ -104,17 +120,21 @@ def _released(track: Track) -> pl.DataFrame:
     return both.group_by("name", "began").agg(length_ns=longest)
 
 
-def _in_spans(at: int, track: Track) -> pl.DataFrame:
-    """Return track (``at``), gap, name, called and length_ns of idle host code in what it was.
-
-    The length is without the profiler's part.
-    """
+def _spans(track: Track) -> pl.DataFrame:
+    """Return the frames of Python and the waits of a capture: name, called, and their times."""
     tables, timed = track.capture.tables, ["start_ns", "duration_ns", "thread"]
     frames = tables["frames"].select(pl.col("name", "called").cast(pl.String), *timed)
     call = pl.col("name").cast(pl.String) + "()"
-    waits = tables["waits"].select(call, call.alias("called"), *timed)
-    spans = pl.concat([frames, waits]).drop_nulls(timed)
-    spans = spans.select(
+    return pl.concat([frames, tables["waits"].select(call, call.alias("called"), *timed)])
+
+
+def in_spans(at: int, track: Track, spans: pl.DataFrame) -> pl.DataFrame:
+    """Return track (``at``), gap, name, called and length_ns of idle host code in what it was.
+
+    ``spans`` have name, called, start_ns, duration_ns and thread. The length is without the
+    profiler's part.
+    """
+    spans = spans.drop_nulls(["start_ns", "duration_ns", "thread"]).select(
         "name",
         "called",
         "thread",

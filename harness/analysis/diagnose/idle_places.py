@@ -20,6 +20,8 @@ from harness.evidence.capture import IN_SCOPE, MARK_OF_TIME
 _MOST = 0.5
 """Of a cause's idle time: with less before one kernel, others together cost as much or more."""
 _CODE, _ASIDE = "host code", 0.1
+_COPY = re.compile(r"\[CUDA memcpy (\w)\w*-to-(\w)\w*\].*")
+_TO_HOST, _TO_DEVICE = r"DtoH|Device-to-Host|DeviceToHost", r"HtoD|Host-to-Device|HostToDevice"
 _SHORT = 40
 """Letters of a name: two of them fit two printed lines."""
 
@@ -38,8 +40,11 @@ def mostly_before(view: TimelineView, cause: str) -> Iterator[Evidence]:
     kernel, place = (largest(rows, key, total) for key in ("kernel", "place"))
     if kernel is not None:
         found = rows.filter(pl.col("kernel") == kernel)
-        place = largest(found, "place", int(found["length_ns"].sum()))
-        where = f" before {kernels.short_name(kernel, _SHORT)}"
+        whole = int(found["length_ns"].sum())
+        place, copied = (largest(found, key, whole) for key in ("place", "copied"))
+        where = f" before {_short(kernel)}"
+        if copied is not None:
+            where = f" after {_short(copied)},{where}"
     elif place is not None:
         found, where = rows.filter(pl.col("place") == place), ""
     else:
@@ -49,6 +54,19 @@ def mostly_before(view: TimelineView, cause: str) -> Iterator[Evidence]:
         f", in {kernels.cut(place, _SHORT)}" if place else ""
     )
     yield view.percent(where, int(found["length_ns"].sum()) / total)
+
+
+def beside_copies(view: TimelineView, cause: str) -> tuple[float, float]:
+    """Return the parts of a cause's idle time after copies to the host, and before ones from it."""
+    rows = _placed(view, [cause])
+    total = float(rows["length_ns"].sum())
+    if not total:
+        return 0.0, 0.0
+    after, before = (
+        float(rows.filter(pl.col(key).str.contains(pattern))["length_ns"].sum()) / total
+        for key, pattern in (("copied", _TO_HOST), ("kernel", _TO_DEVICE))
+    )
+    return after, before
 
 
 def longest(view: TimelineView, causes: Sequence[str]) -> Iterator[Evidence]:
@@ -64,7 +82,7 @@ def longest(view: TimelineView, causes: Sequence[str]) -> Iterator[Evidence]:
     track, last = view.tracks[longest["track"]], gap.row(-1, named=True)
     told = [f"longest gap of one time ({', '.join(_doing(track, gap))})"]
     if last["kernel"] is not None:
-        told.append(f"before {kernels.short_name(last['kernel'], _SHORT)}")
+        told.append(f"before {_short(last['kernel'])}")
     if last["place"] is not None:
         told.append(f"in {kernels.cut(last['place'], _SHORT)}")
     if _is_first(track, last):
@@ -77,7 +95,8 @@ def _placed(view: TimelineView, causes: Sequence[str]) -> pl.DataFrame:
 
     Columns: track (its number), gap, thread, state, call, start_ns, end_ns, length_ns without the
     profiler's part, and of what the gap lasts until ``kernel``, its operation's name, and
-    ``place``; both null where they are not known.
+    ``place``; both null where they are not known. ``copied``: the copy that ended last before the
+    gap, null if something else did.
     """
     parts = []
     for at, track in enumerate(view.tracks):
@@ -91,8 +110,22 @@ def _placed(view: TimelineView, causes: Sequence[str]) -> pl.DataFrame:
             length_ns=recording_cost.own_ns(),
             track=pl.lit(at),
         ).filter(pl.col("length_ns") > 0)
-        parts.append(_in_ranges(track, _in_operators(track, rows)))
+        parts.append(_after_copies(track, _in_ranges(track, _in_operators(track, rows))))
     return pl.concat(parts)
+
+
+def _after_copies(track: Track, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return pieces with ``copied``, the name of the copy that their gap follows."""
+    began = track.idle.group_by("gap").agg(began_ns=pl.col("start_ns").min())
+    copied = pl.when(pl.col("kind") == "copy").then(pl.col("name").cast(pl.String))
+    ended = track.ops.select(ended_ns="end_ns", copied=copied)
+    found = intervals.ordered(began, "began_ns").join_asof(
+        intervals.ordered(ended, "ended_ns"),
+        left_on="began_ns",
+        right_on="ended_ns",
+        check_sortedness=False,
+    )
+    return rows.join(found.select("gap", "copied"), on="gap", how="left", maintain_order="left")
 
 
 def _in_operators(track: Track, rows: pl.DataFrame) -> pl.DataFrame:
@@ -143,6 +176,11 @@ def _in_ranges(track: Track, rows: pl.DataFrame) -> pl.DataFrame:
     return found.with_columns(place=pl.coalesce("place", inside)).drop(
         "range", "began_ns", "until_ns"
     )
+
+
+def _short(name: str) -> str:
+    """Return an operation's name in a few letters, a copy's as its direction, such as HtoD."""
+    return kernels.short_name(_COPY.sub(r"\1to\2", name), _SHORT)
 
 
 def _is_mark(name: str) -> bool:

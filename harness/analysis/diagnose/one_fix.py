@@ -36,15 +36,18 @@ def _joint(parts: Sequence[Finding]) -> Finding:
     told = (
         Evidence(f"of it {each.id}", (each.share or 0.0) * 100, None, source, "%") for each in parts
     )
-    # What removes a part that is known by name comes first, what helps any program last.
+    # What removes a part that is known by name comes first, what helps any program last. Such a
+    # part's second evidence is the name.
     named = [fix for each in parts for fix in each.fix if fix not in _KINDS[each.id].fix]
+    known = [each for each in parts[1:] if set(each.fix) - set(_KINDS[each.id].fix)]
+    names = [evidence for each in known for evidence in each.evidence[1:2]]
     usual = {each.id: _KINDS[each.id].fix[:1] for each in parts}
     waits, code = (usual.get(module.KIND.id, ()) for module in (host_sync, host_bound))
     return replace(
         most,
         share=sum(each.share or 0.0 for each in parts),
         gain=sum(each.stake for each in parts),
-        evidence=(*told, *most.evidence[1:], most.evidence[0]),
+        evidence=(*told, *names, *most.evidence[1:], most.evidence[0]),
         fix=(*dict.fromkeys(named), *waits, _FIX, *code),
         title=_TITLE,
         parts=tuple(parts),

@@ -12,6 +12,7 @@ from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.serialised_streams import Serialised, serialised
 from harness.analysis.idle import causes as idle_causes
 from harness.analysis.idle import (
+    graph_captures,
     host_calls,
     host_lead,
     host_state,
@@ -220,7 +221,7 @@ def _track(
     idle = idle_causes.with_causes(
         recording_cost.with_own_between(pieces, capture),
         ops,
-        _with_tuning(capture.tables["ranges"], tuning, pieces),
+        _with_tuning(_with_captures(capture.tables), tuning, pieces),
         input_waits,
         reads,
         host_is_ahead=host_ns < busy,
@@ -265,11 +266,17 @@ def _repeated(rounds: pl.DataFrame) -> pl.DataFrame:
     return rounds.filter(pl.len().over("kernel") >= thresholds.REPEATED)
 
 
+def _with_captures(tables: dict[str, pl.DataFrame]) -> pl.DataFrame:
+    """Return the ranges of a capture with the captures of CUDA graphs."""
+    captures = graph_captures.of(tables["api_calls"])
+    rows = tables["ranges"].select(pl.col("name").cast(pl.String), *captures.columns[1:])
+    return pl.concat([rows, captures])
+
+
 def _with_tuning(ranges: pl.DataFrame, tuning: pl.DataFrame, pieces: pl.DataFrame) -> pl.DataFrame:
     """Return ranges with those of trials, on each thread that pieces of idle time in them name."""
     if tuning.is_empty():
         return ranges
-    rows = ranges.select(pl.col("name").cast(pl.String), "thread", "start_ns", "duration_ns")
     begun = pieces.select("thread", at="start_ns").drop_nulls().sort("at")
     inside = begun.join_asof(tuning.sort("start_ns"), left_on="at", right_on="start_ns")
     marks = inside.filter(pl.col("at") < pl.col("end_ns")).select(
@@ -278,7 +285,7 @@ def _with_tuning(ranges: pl.DataFrame, tuning: pl.DataFrame, pieces: pl.DataFram
         "start_ns",
         duration_ns=pl.col("end_ns") - pl.col("start_ns"),
     )
-    return pl.concat([rows, marks.unique()])
+    return pl.concat([ranges, marks.unique()])
 
 
 def _spans(ops: pl.DataFrame, stretches: pl.DataFrame) -> pl.DataFrame:

@@ -24,7 +24,7 @@ import re
 import polars as pl
 
 from harness.analysis import copies, intervals
-from harness.analysis.idle import host_calls, host_state
+from harness.analysis.idle import graph_captures, host_calls, host_state
 from harness.evidence.capture import BENCHMARK
 
 DATA, COMPILE, ALLOCATE, SYNCHRONISE = "data", "compile", "allocate", "synchronise"
@@ -91,7 +91,7 @@ _COMPILE = re.compile(
     r"|(triton|nvrtc|jit|torch)[ _.:]*compil(e(?!d)|ing|ation)|autotun(e(?!d)|ing)|\bXlaCompile"
     # cuDNN and MIOpen time their algorithms in calls of these names; Get… only looks one up.
     r"|\b(cudnn|miopen)Find(Convolution|Solutions)"
-    rf"|^{BENCHMARK}",
+    rf"|^{BENCHMARK}|^{graph_captures.NAME}$",
     re.IGNORECASE,
 )
 

@@ -34,6 +34,7 @@ class Torch(Kind):
         "ranges",
         "frames",
         "operators",
+        "cpu_operators",
         "origins",
         "captured_launches",
         "autograd_threads",

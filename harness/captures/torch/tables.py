@@ -10,6 +10,8 @@ from harness.captures.torch.batch import EventBatch, Vocabulary
 from harness.captures.torch.benchmark import benchmark_ranges
 from harness.captures.torch.captured import captured_launches
 from harness.captures.torch.columns import SHORTER, InexactError, UnsoundError
+from harness.captures.torch.compilation import compilation
+from harness.captures.torch.cpu_operators import on_cpu
 from harness.captures.torch.events import EXACT_DECODER, TABLES, Event, first_fault
 from harness.captures.torch.frames import own_frames
 from harness.captures.torch.launches import innermost, launches
@@ -120,6 +122,7 @@ class TableBuilder:
             "api_calls": calls,
             "ranges": pl.concat([ranges, phases, tried.select(ranges.columns)]),
             "frames": own_frames(frames, covers, self._words.strings),
+            "cpu_operators": on_cpu(operators, calls, self._words.strings),
         }
         launched = launches(calls, gpu)
         named = by_name(operators, launched, gpu, self._words.strings)
@@ -193,21 +196,6 @@ def autograd_threads(host: HostActivity) -> pl.DataFrame:
     served = served.join(engine, left_on="serves", right_on="thread", how="anti")
     pairs = engine.join(served, how="cross").sort("thread", "serves")
     return frame("autograd_threads", {key: pairs[key] for key in ("thread", "serves")})
-
-
-_PHASE = " (dynamo_timed)"
-"""What the name of a phase of torch.compile's compilation ends with."""
-
-
-def compilation(operators: pl.DataFrame, names: list[str]) -> pl.DataFrame:
-    """Return the operators that are phases of compilation, which make rows of ``ranges``.
-
-    They are annotations of torch's, which it records as annotations or, for their cost, as
-    operators (torch/_dynamo/utils.py, dynamo_timed and compile_time_record_function;
-    torch/csrc/profiler/python/init.cpp, RecordFunctionFast_enter). ``name`` counts in ``names``.
-    """
-    phases = [number for number, name in enumerate(names) if name.endswith(_PHASE)]
-    return operators.filter(pl.col("name").is_in(phases))
 
 
 UNATTRIBUTED = "unattributed"

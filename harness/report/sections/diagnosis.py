@@ -10,7 +10,7 @@ from harness.evidence.kinds import KINDS, unprofiled
 from harness.problem.model import Problem
 from harness.report.arguments import CaseName, VariantName
 from harness.report.escape import Markdown, escape
-from harness.report.finding_text import EVIDENCE_SHOWN, costs, mattering, number_of
+from harness.report.finding_text import costs, mattering, number_of, printed
 from harness.report.page import Page, not_measured
 
 _SHOWN = 2
@@ -56,6 +56,6 @@ def _lines(finding: Finding, place: int) -> list[str]:
     where = escape(f"{finding.level}: {finding.where}{kernel}")
     stake = f"; {escape(text)}" if (text := costs(finding)) else ""
     head = f"{place}. {escape(finding.title)} **{escape(finding.id)}**, {where}{stake}."
-    numbers = [f"   - {escape(number_of(each))}" for each in finding.evidence[:EVIDENCE_SHOWN]]
+    numbers = [f"   - {escape(number_of(each))}" for each in printed(finding)]
     following = [f"   - next: {escape(each)}" for each in finding.next]
     return [head, *numbers, *following]

@@ -8,7 +8,7 @@ from harness.analysis.diagnose import conclude
 from harness.analysis.diagnose.finding import Finding
 from harness.evidence.capture import Capture
 from harness.extract import door
-from harness.report.finding_text import EVIDENCE_SHOWN
+from harness.report.finding_text import printed
 from tests.support import programs
 from tests.support.paths import DATA
 from tests.support.programs import MS, US, Program
@@ -24,7 +24,7 @@ def first_of(capture: Capture) -> Finding:
 
 def told(finding: Finding) -> list[str]:
     """Return the evidence that is printed."""
-    return [each.metric for each in finding.evidence[:EVIDENCE_SHOWN]]
+    return [each.metric for each in printed(finding)]
 
 
 def ordinary(program: Program) -> None:

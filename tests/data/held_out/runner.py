@@ -38,7 +38,7 @@ def main(setup, step, steps=10, warmup=3, record_shapes=False, with_stack=False)
         for _ in range(warmup):
             step(state)
         _sync()
-        trace = os.environ.get("TORCH_TRACE")
+        trace = os.environ.get("TRACE_FILE")
         if trace:
             from torch.profiler import ProfilerActivity, profile
 

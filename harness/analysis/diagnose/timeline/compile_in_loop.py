@@ -17,7 +17,7 @@ from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import Evidence, Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
 from harness.analysis.idle import causes as idle_causes
-from harness.analysis.idle import host_calls
+from harness.analysis.idle import graph_captures, host_calls
 from harness.evidence.capture import BENCHMARK, EVENT_WAIT
 
 KIND = FindingKind(
@@ -41,6 +41,13 @@ _TUNING_FIX = (
     "choose the configuration before the loop, and keep it between processes "
     "(cache_results=True of triton.autotune)",
 )
+_CAPTURING = "The GPU waits while CUDA graphs are captured and made ready again and again."
+_CAPTURING_FIX = (
+    "capture a graph once for each set of shapes, on buffers that stay, copy new inputs into them "
+    "and replay it",
+    "look at what the cache of graphs is keyed by: an address or a tensor of the request differs "
+    "each time",
+)
 _SHORT = 40
 _MOST = 0.5
 """Of such idle time: with less in benchmark mode, another compilation costs as much or more."""
@@ -54,20 +61,40 @@ def found(view: TimelineView) -> Iterator[Finding]:
     if not view.repeats(idle_causes.COMPILE) or any(not t.tuning.is_empty() for t in view.tracks):
         return
     loads = view.called(host_calls.LOAD)
-    tried = tuple(_tried(view))
+    tried, captured = tuple(_tried(view)), tuple(_captured(view))
     evidence = (
         view.percent("idle while code is compiled or loaded", share, thresholds.MATTERS),
         *tried,
+        *captured,
         view.number("gaps with such work", gaps, "", thresholds.REPEATED),
         view.number("modules loaded or unloaded", loads.height),
     )
-    advice = () if tried else (_NEXT,)
+    advice = () if tried or captured else (_NEXT,)
     finding = KIND.finding(
         view.where, evidence, share=share, gain=share, confidence=0.9, capture_next=advice
     )
     if tried:
         finding = replace(finding, title=_BENCHMARK, fix=_BENCHMARK_FIX)
+    elif captured:
+        finding = replace(finding, title=_CAPTURING, fix=_CAPTURING_FIX)
     yield finding
+
+
+def _captured(view: TimelineView) -> Iterator[Evidence]:
+    """Yield how often graphs are captured and launched, if most of such idle time is in that."""
+    whole = inside = count = launches = 0
+    for track in view.tracks:
+        captures = graph_captures.of(track.calls)
+        end = pl.col("start_ns") + pl.col("duration_ns")
+        compiled = track.idle.filter(pl.col("cause") == idle_causes.COMPILE)
+        spans = intervals.union(captures.select("start_ns", end_ns=end))
+        whole += intervals.length(intervals.union(compiled))
+        inside += intervals.length(intervals.common(compiled, spans))
+        count += captures.height
+        launches += track.calls.filter(host_calls.launches_graph(pl.col("name"))).height
+    if count and inside >= _MOST * whole:
+        yield view.number("CUDA graphs captured", count)
+        yield view.number("launches of graphs", launches)
 
 
 def _tuning(view: TimelineView) -> Iterator[Finding]:

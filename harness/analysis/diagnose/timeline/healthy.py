@@ -38,6 +38,20 @@ _TF32 = (
     "allow TF32 if 10 bits of mantissa are enough (torch.set_float32_matmul_precision('high')): "
     "tensor cores multiply it several times as fast"
 )
+_POINTWISE = r"at::native::.*(elementwise_kernel|roll_cuda_kernel)"
+"""In names of torch's pointwise operators, each of which reads and writes all of its tensors. One
+kernel of Inductor's or Triton's does a chain of them in one pass."""
+_FUSE = (
+    "fuse the pointwise operators, each of which passes over memory: torch.compile the function "
+    "that holds them, or write one kernel (Triton)"
+)
+_MAINLY = 0.5
+"""Of the time: a model's activations and residuals take up to a third of an eager step."""
+_FASTER = (
+    (_FP32, "in FP32 matrix products without tensor cores", thresholds.MATTERS, _TF32),
+    (_POINTWISE, "in pointwise operators, one after another", _MAINLY, _FUSE),
+)
+"""Kernels that another way of computing replaces, what they are, their least part, and that way."""
 _LONGEST = 0.25
 """Of the time: a kernel that takes this part is told, as a gain has to come from it."""
 
@@ -55,14 +69,15 @@ def found(view: TimelineView) -> Iterator[Finding]:
         *_longest(view),
         *_floor(view),
     )
-    fp32 = timeline_evidence.running(view, pl.col("name").str.contains(_FP32))
-    matters = fp32 >= thresholds.MATTERS
-    if matters:
-        evidence += (view.percent("in FP32 matrix products without tensor cores", fp32),)
-    shapes = any(map(_lacks_shapes, view.tracks))
-    after = (*((_TF32,) if matters else ()), _NEXT, *((_SHAPES,) if shapes else ()))
+    after = []
+    for pattern, what, least, advice in _FASTER:
+        share = timeline_evidence.running(view, pl.col("name").str.contains(pattern))
+        if share >= least:
+            evidence += (view.percent(what, share),)
+            after.append(advice)
+    after += [_NEXT, _SHAPES] if any(map(_lacks_shapes, view.tracks)) else [_NEXT]
     yield KIND.finding(
-        view.where, evidence, share=0.0, gain=0.0, confidence=0.95, capture_next=after
+        view.where, evidence, share=0.0, gain=0.0, confidence=0.95, capture_next=tuple(after)
     )
 
 

@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from harness.analysis.diagnose import (
+    cpu_operators,
     host_code,
     idle_places,
+    interpreter_lock,
     optimizer,
     thresholds,
     timeline_evidence,
@@ -30,6 +32,19 @@ KIND = FindingKind(
         "give the GPU more work a call, such as a larger batch",
     ),
 )
+_RESULTS = "The GPU waits while the host works on results that it copied back."
+_RESULTS_FIX = (
+    "do that work on the GPU, and copy back only what is left of it",
+    "hand the results to another process, so that the GPU's next batch can begin",
+)
+_INPUTS = "The GPU waits while the host makes the inputs that it copies next."
+_INPUTS_FIX = (
+    "make inputs ahead of the GPU, in other processes or on a thread that need not hold the "
+    "interpreter's lock",
+    "do that work on the GPU: copy what it needs instead of what it makes",
+)
+_MOST = 0.5
+"""Of the host's time: with less, it works as long on something else."""
 _NEXT = "sample the host's stacks (py-spy, nsys --sample=cpu, torch.profiler with_stack)"
 
 
@@ -38,14 +53,14 @@ def found(view: TimelineView) -> Iterator[Finding]:
     share = view.idle(idle_causes.HOST)
     if not view.repeats(idle_causes.HOST):
         return
-    code, fixes = host_code.told(view)
-    if not code and timeline_evidence.may_be_recording(view):
+    reasons = _reasons(view)
+    if not any(each.sure for each in reasons) and timeline_evidence.may_be_recording(view):
         return
     code_ns = timeline_evidence.host_code_ns(view)
     updates, update_fixes = optimizer.told(view)
     evidence = [
         view.percent("idle while the host is outside CUDA", share, thresholds.MATTERS),
-        *code,
+        *(number for each in reasons for number in each.evidence),
         *updates,
         *timeline_evidence.guards(view),
         *idle_places.mostly_before(view, idle_causes.HOST),
@@ -63,6 +78,26 @@ def found(view: TimelineView) -> Iterator[Finding]:
         share=share,
         gain=share,
         confidence=timeline_evidence.confidence(view, idle_causes.HOST),
-        capture_next=() if code else (_NEXT,),
+        capture_next=() if any(each.sure for each in reasons) else (_NEXT,),
     )
-    yield replace(finding, fix=(*fixes, *update_fixes, *finding.fix))
+    fixes = [fix for each in reasons for fix in each.fix]
+    usual = () if any(each.alone for each in reasons) else finding.fix
+    titles = [each.title for each in reasons if each.title] or [finding.title]
+    yield replace(finding, title=titles[0], fix=(*fixes, *update_fixes, *usual))
+
+
+def _reasons(view: TimelineView) -> list[host_code.Reason]:
+    """Return what is known of the host's code: who holds its lock, what it runs, and between what.
+
+    Between what is left out where more is known.
+    """
+    told = (interpreter_lock.told(view), host_code.told(view), cpu_operators.told(view))
+    known = [each for each in told if each is not None]
+    if known:
+        return known[:1] if known[0].alone else known
+    after, before = idle_places.beside_copies(view, idle_causes.HOST)
+    if after >= _MOST:
+        return [host_code.Reason((), _RESULTS_FIX, _RESULTS, sure=False)]
+    if before >= _MOST:
+        return [host_code.Reason((), _INPUTS_FIX, _INPUTS, sure=False)]
+    return []

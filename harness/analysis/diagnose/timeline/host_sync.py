@@ -7,8 +7,9 @@ ahead, so that the longer of its own work and the device's would decide: that bo
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from harness.analysis.diagnose import thresholds, timeline_evidence
+from harness.analysis.diagnose import thresholds, timeline_evidence, waited_for
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
 from harness.analysis.idle import causes as idle_causes
@@ -39,16 +40,21 @@ def found(view: TimelineView) -> Iterator[Finding]:
         for track in view.tracks
     ]
     waits = view.called(host_calls.SYNCHRONISE)
+    results, awaited = waited_for.told(view)
     evidence = (
         view.percent("idle after the host waited for the GPU", share, thresholds.MATTERS),
+        *results,
         *timeline_evidence.profilers_part(view, idle_causes.SYNCHRONISE),
         view.number("gaps that follow such a wait", gaps, "", thresholds.REPEATED),
         view.number("synchronising calls", waits.height),
     )
-    yield KIND.finding(
+    finding = KIND.finding(
         view.where,
         evidence,
         share=share,
         gain=view.fraction(sum(most)),
         confidence=timeline_evidence.confidence(view, idle_causes.SYNCHRONISE),
     )
+    if awaited is not None:
+        finding = replace(finding, title=awaited.title, fix=(*awaited.fix, *finding.fix))
+    yield finding

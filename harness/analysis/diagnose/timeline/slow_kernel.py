@@ -24,11 +24,15 @@ KIND = FindingKind(
 
 @dataclass(frozen=True)
 class Way:
-    """Kernels whose names match ``pattern``, what they do, and what makes them needless."""
+    """Kernels whose names match ``pattern``, what they do, and what makes them needless.
+
+    With less than ``least`` of the time they are what programs of their kind need.
+    """
 
     pattern: str
     title: str
     fix: tuple[str, ...]
+    least: float = thresholds.SEEN
 
 
 WAYS = (
@@ -63,19 +67,36 @@ WAYS = (
             "choose a type and a layout that it has solvers for",
         ),
     ),
+    # coalesce() sorts the indices of a sparse tensor and adds equal ones (aten/src/ATen/native/
+    # sparse/cuda/SparseCUDATensor.cu). A quarter of a step is more than what uses the order takes
+    # where that is a product or a reduction.
+    Way(
+        r"coalesceValuesKernel|(Merge|Radix|Segmented)Sort|bitonicSort",
+        "Much of the time goes to sorting, such as the coalescing of sparse tensors.",
+        (
+            "sort what stays the same once, before the loop: coalesce a graph's adjacency, and keep"
+            " it as CSR (and its transpose for the backward pass)",
+            "take topk in place of a full sort, and keys of fewer bits",
+        ),
+        least=0.25,
+    ),
 )
 
 
 def found(view: TimelineView) -> Iterator[Finding]:
     """Yield the time in which kernels of a way run, for each way."""
+    if view.operations < thresholds.LEAST_OPERATIONS * view.unmarked:
+        return
     for way in WAYS:
         slow = pl.col("name").str.contains(way.pattern)
         share = timeline_evidence.running(view, slow)
-        if share < thresholds.SEEN:
+        if share < way.least:
             continue
         count = sum(track.ops.filter(slow).height for track in view.tracks)
         evidence = (
-            view.percent("time in which such kernels run", share, thresholds.MATTERS),
+            view.percent(
+                "time in which such kernels run", share, max(way.least, thresholds.MATTERS)
+            ),
             view.number("such kernels", count),
         )
         finding = KIND.finding(view.where, evidence, share=share, gain=share, confidence=0.8)

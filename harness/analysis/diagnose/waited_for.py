@@ -1,0 +1,118 @@
+"""What the launching thread waited for, by the operation that the device had just finished.
+
+A blocking call returns when the copy behind it is done, and what that copy brings is known by the
+kernel before it, whose name says what it computes.
+"""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from harness.analysis import copies, intervals
+from harness.analysis.diagnose.finding import Evidence
+from harness.analysis.diagnose.timeline_tracks import Track
+from harness.analysis.diagnose.timeline_view import TimelineView
+from harness.analysis.idle import causes as idle_causes
+from harness.analysis.idle import recording_cost
+
+_MOST = 0.5
+"""Of the idle time after waits: with less, other waits cost as much or more."""
+
+
+@dataclass(frozen=True)
+class Awaited:
+    """Results that a host waits for: how idle time after them is told, and what makes it go."""
+
+    what: str
+    title: str
+    fix: tuple[str, ...]
+
+
+_BY_KERNEL = (
+    # aten/src/ATen/native/cuda/Nonzero.cu: the count of elements is copied to the host, which
+    # allocates the result by it. torch.where(mask), tensor[mask] and masked_select call it.
+    (
+        r"NonZeroOp",
+        Awaited(
+            "of host-sync, after a count of nonzero elements "
+            "(nonzero, torch.where(mask), tensor[mask])",
+            "The host waits for the sizes of results that depend on data.",
+            (
+                "keep sizes fixed: multiply by the mask or torch.where(mask, a, b) in place of "
+                "tensor[mask], pad to a capacity",
+                "where rows go to groups (experts, segments), sort them once and run one grouped "
+                "product over all groups (torch._grouped_mm) in place of a loop",
+            ),
+        ),
+    ),
+    # aten/src/ATen/native/cuda/ReduceLogicKernel.cu. Autograd's anomaly detection reads
+    # isnan(gradient).any() after each node (torch/csrc/autograd/engine.cpp).
+    (
+        r"\b(or|and)_kernel_cuda",
+        Awaited(
+            "of host-sync, after any() or all() of a tensor, which the host reads",
+            "The host reads back whether any value of a tensor is true, again and again.",
+            (
+                "turn checks for NaN off: autograd's anomaly detection "
+                "(torch.autograd.set_detect_anomaly), isnan and any after each operator",
+                "make one such check a step",
+            ),
+        ),
+    ),
+)
+_INPUTS = Awaited(
+    "of host-sync, after copies of {} B or less from pageable memory, one by one",
+    "The host copies small inputs to the GPU one by one, and waits for each.",
+    (
+        "gather the inputs on the host and copy them together, from pinned memory "
+        "(torch.stack, non_blocking=True)",
+        "keep them on the GPU, and index them there",
+    ),
+)
+
+
+def told(view: TimelineView) -> tuple[tuple[Evidence, ...], Awaited | None]:
+    """Return how much idle time follows what most of it follows; () and None if nothing known."""
+    rows = pl.concat([_finished(track) for track in view.tracks])
+    total = float(rows["own_ns"].sum())
+    if not total:
+        return (), None
+    for pattern, awaited in _BY_KERNEL:
+        part = float(rows.filter(pl.col("kernel").str.contains(pattern))["own_ns"].sum()) / total
+        if part >= _MOST:
+            return (view.percent(awaited.what, part),), awaited
+    inputs = rows.filter("is_input")
+    part = float(inputs["own_ns"].sum()) / total
+    if part < _MOST:
+        return (), None
+    largest = int(inputs["bytes"].quantile(0.9, "lower") or 0)
+    return (view.percent(_INPUTS.what.format(f"{largest:,}"), part),), _INPUTS
+
+
+def _finished(track: Track) -> pl.DataFrame:
+    """Return own_ns of each gap after a wait, and what ended as it began.
+
+    ``kernel``: the last kernel's name; ``is_input`` and ``bytes``: whether the last operation is a
+    small copy from pageable memory to the device, and its size.
+    """
+    pieces = track.idle.filter(pl.col("cause") == idle_causes.SYNCHRONISE)
+    gaps = pieces.group_by("gap").agg(
+        pl.col("start_ns").min(), own_ns=recording_cost.own_ns().sum()
+    )
+    is_input = (
+        (pl.col("memory") == copies.PAGEABLE)
+        & pl.coalesce("copy_kind", "name").str.contains(r"HtoD|Host-to-Device|HostToDevice")
+        & (pl.col("bytes") <= idle_causes.SMALL_BYTES)
+    )
+    ops = track.ops.select("end_ns", "kind", "name", "bytes", is_input=is_input.fill_null(False))
+    last = ops.select("end_ns", "bytes", "is_input")
+    kernels = ops.filter(pl.col("kind") == "kernel").select("end_ns", kernel="name")
+    found = intervals.ordered(gaps, "start_ns")
+    for ended in (last, kernels):
+        found = found.join_asof(
+            intervals.ordered(ended, "end_ns"),
+            left_on="start_ns",
+            right_on="end_ns",
+            check_sortedness=False,
+        )
+    return found.select("own_ns", "kernel", "is_input", "bytes")
