@@ -54,10 +54,11 @@ def sources(checkout: Path, studies: Sequence[Page], problems: Iterable[Problem]
     elsewhere = [page for page in findings.values() if not page.startswith("reports/")]
     if elsewhere:
         documents["Reference"].append({"Findings shown": sorted(elsewhere)})
+    shown = {Path(page).parent.parent for page in elsewhere}  # their links mean the worklog
     unmeasured = [
         _add_page(tree, page)
         for page in (problem.folder / "README.md" for problem in without)
-        if page.is_file()
+        if page.is_file() and page.parent.relative_to(checkout) not in shown
     ]
     if unmeasured:
         navigation.append({"Studies without a report": unmeasured})
