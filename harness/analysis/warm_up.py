@@ -3,9 +3,10 @@
 Warm-up is what a program does while kernels run for the first time: it loads code and reserves
 memory. So it ends with the last kernel that is new within the first half of the operations, if
 
-- the program repeats itself after that: four fifths of the names seen by then are seen again, and
+- the program repeats itself after that: four fifths of the names seen by then are seen again,
 - the host loaded code or reserved memory until then, or a launch took over a millisecond, as it
-  does when CUDA loads a kernel lazily (CUDA C++ Programming Guide, "Lazy Loading").
+  does when CUDA loads a kernel lazily (CUDA C++ Programming Guide, "Lazy Loading"), and
+- it loads no code after that: where it goes on loading, loading is what the program repeats.
 
 A pause that takes more than half of the capture and has less than a twentieth of the operations
 before it is no part of what repeats, either: the profiler or the program was starting.
@@ -51,7 +52,14 @@ def _first_repeated(ordered: pl.DataFrame, api_calls: pl.DataFrame) -> int:
         return 0
     until = ordered["start_ns"][last]
     calls = api_calls.filter(pl.col("start_ns").is_between(ordered["start_ns"][0], until))
-    return last + 1 if _warms_up(calls) else 0
+    later = api_calls.filter(pl.col("start_ns") > until)
+    return last + 1 if _warms_up(calls) and not _loads(later) else 0
+
+
+def _loads(calls: pl.DataFrame) -> bool:
+    """Return whether calls load code."""
+    names = calls["name"].unique().drop_nulls()
+    return any(host_calls.kind(str(name)) == host_calls.LOAD for name in names)
 
 
 def _warms_up(calls: pl.DataFrame) -> bool:

@@ -32,12 +32,13 @@ def main(script: Path, arguments: list[str]) -> NoReturn:
     )
     parser.add_argument("--variant", default=problem.baseline, help=", ".join(problem.variants))
     parser.add_argument("--case", default=next(iter(problem.cases)), help=", ".join(problem.cases))
-    parser.add_argument("--capture", default=unprofiled(), help=", ".join(problem.captures))
+    parser.add_argument("--capture", help=", ".join(problem.captures))
     parser.add_argument("--out", type=Path, help="where to leave files; a temporary folder")
     asked = parser.parse_args(arguments)
     here = target.detect()
-    selected = Selected((asked.variant,), (asked.case,), (asked.capture,), rounds=1)
-    cell = plan(problem, selected, here.device)[0]
+    kinds = (asked.capture,) if asked.capture else ()
+    cells = plan(problem, Selected((asked.variant,), (asked.case,), kinds, rounds=1), here.device)
+    cell = next((each for each in cells if each.capture == unprofiled()), cells[0])
     if lock := problem.environments[cell.environment].lock:
         what = f"note: {cell.variant} is of {lock}; this is what {sys.executable} has installed"
         print(what, file=sys.stderr)
@@ -48,6 +49,8 @@ def main(script: Path, arguments: list[str]) -> NoReturn:
     )
     folders = [str(CHECKOUT), *([str(problem.shared.parent)] if problem.workloads else [])]
     paths = filter(None, [*folders, os.environ.get("PYTHONPATH")])
+    for name in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"):
+        os.environ.setdefault(name, str(out.resolve() / "cache" / name.partition("_")[0].lower()))
     os.environ |= {
         INPUT: json.dumps(description | {"by_hand": True}),
         "PYTHONPATH": os.pathsep.join(paths),

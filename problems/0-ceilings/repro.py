@@ -5,12 +5,11 @@ distributed numbers: zeros draw less power and run faster. The GPU rests before 
 its clocks are highest; the rate without rests is measured once, as "sustained".
 """
 
+import importlib
 import time
 from collections.abc import Callable, Iterator
 
 import torch
-import triton
-import triton.language as tl
 from torch import Tensor
 
 from harness.probe import series, timing
@@ -29,7 +28,7 @@ Ceiling = tuple[str, str, float, Step]
 
 def main() -> None:
     """Measure every ceiling that this GPU has."""
-    cell = Cell.load()
+    cell = Cell.load(lambda _: importlib.import_module("reading"))
     torch.manual_seed(0)
     for make in (bandwidths, matrices):
         for name, unit, amount, step in make():
@@ -64,22 +63,14 @@ def heat(step: Step) -> None:
 
 def bandwidths() -> Iterator[Ceiling]:
     """Yield copy (bytes read and written) and read-only bandwidth, in GB/s."""
+    from reading import read  # Triton, which only a cell needs: by hand a CPU may lack it
+
     source = torch.randn(_BYTES // 4, device="cuda")
     target = torch.empty_like(source)
     yield "dram_copy", "GB/s", 2 * _BYTES / 1e6, lambda: target.copy_(source)
     sums = torch.empty(_READERS, device="cuda")
     words = source.numel()
-    yield "dram_read", "GB/s", _BYTES / 1e6, lambda: _read[(_READERS,)](source, sums, words, 4096)
-
-
-@triton.jit
-def _read(source, sums, words, block: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Sum every word of ``source``, each program a stride of blocks; one word written a program."""
-    start = tl.program_id(0) * block
-    total = tl.zeros((block,), dtype=tl.float32)
-    for at in range(start, words, tl.num_programs(0) * block):
-        total += tl.load(source + at + tl.arange(0, block))
-    tl.store(sums + tl.program_id(0), tl.sum(total))
+    yield "dram_read", "GB/s", _BYTES / 1e6, lambda: read[(_READERS,)](source, sums, words, 4096)
 
 
 def matrices() -> Iterator[Ceiling]:

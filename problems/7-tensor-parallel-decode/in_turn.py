@@ -14,9 +14,11 @@ from typing import Any
 import model
 import torch
 from checking import check
+from library_ways import LIBRARY
 from link import ROUNDS
 from pair import Pair
-from sweep import KINDS
+from schedules import ALGORITHMS
+from sweep import ANY_RANKS, KINDS
 
 ALONE = "alone"
 NCCL = "nccl"
@@ -67,11 +69,15 @@ def steps(cell: Any, pair: Pair) -> None:
 
 
 def sweep(cell: Any, pair: Pair) -> None:
-    """Time all-reduces of many sizes, each way in turn."""
+    """Time all-reduces of many sizes, each way in turn.
+
+    With the param ``others``, those of libraries and of any number of ranks are among them.
+    """
+    others = cell.params.get("others", False)
     with cell.phase("begin"):
         pair.have_gpus_alone()
         for kb in cell.params["sizes_kb"]:
-            pair.both("sweep_begin", kb << 10)
+            pair.both("sweep_begin", kb << 10, *([True] if others else []))
     with cell.exclusively("link"):
         link = stated_link(cell, pair)
     worst: list[list[float]] = []
@@ -89,13 +95,37 @@ def sweep(cell: Any, pair: Pair) -> None:
             cell.sample(region, "fused_adds_us", "µs", added)
         best = min(KINDS[1:], key=lambda kind: median(us[kind]))
         of_nccl = ratios(us[best], us[NCCL])
+        if others:
+            state_others(cell, region, us, best, (size, link))
         cell.fact(f"best.{region}", best)
         cell.sample(region, "best_of_nccl", "×", of_nccl)
         rate = [100 * size / value / 1e3 / median(link["gb_s"]) for value in us[best]]
         cell.sample(region, "link_share", "%", rate)
         if _GOAL_KB[0] <= kb <= _GOAL_KB[1]:
             worst.append(of_nccl)
+    for name, why in (pair.first.left_out() if others else {}).items():
+        cell.fact(f"left_out.{name}", why)
     cell.sample("8KiB-1MiB", "best_of_nccl", "×", [max(each) for each in zip(*worst, strict=True)])
+
+
+def state_others(cell: Any, region: str, us: Facts, best: str, about: tuple[int, Facts]) -> None:
+    """State the fastest own all-reduce over the fastest of libraries, and models beside times.
+
+    ``about``: the message's bytes and the link.
+    """
+    size, link = about
+    libraries = [name for name in (NCCL, *LIBRARY) if name in us]
+    rival = min(libraries, key=lambda name: median(us[name]))
+    cell.fact(f"rival.{region}", rival)
+    cell.sample(region, "best_of_libraries", "×", ratios(us[best], us[rival]))
+    known = model.Measured(0.0, 0.0, median(link["signal_us"]), median(link["gb_s"]))
+    for name, kind in zip(ALGORITHMS, ANY_RANKS, strict=True):
+        place = f"{region}-{name}"
+        cell.fact(f"model_us_2.{place}", model.exchange_us(known, name, 2, size), "µs")
+        taken = median(us[kind])
+        four, eight = (model.all_reduce_us(known, name, more, size, taken) for more in (4, 8))
+        cell.fact(f"model_us_4.{place}", four, "µs")
+        cell.fact(f"model_us_8.{place}", eight, "µs")
 
 
 def stated_link(cell: Any, pair: Pair) -> Facts:

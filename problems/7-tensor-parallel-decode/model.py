@@ -6,6 +6,9 @@ columns. What grows is the exchange. With p GPUs behind a switch, each sends on 
 
     one shot:  (p - 1) N bytes, one signal
     two shots: 2 (p - 1) / p N bytes, two signals
+    ring:      2 (p - 1) / p N bytes, 2 (p - 1) signals
+    tree:      2 log2(p) N bytes one after the other, as many signals
+    doubling:  log2(p) N bytes, as many signals
 
 What the measured exchange takes beyond that formula at p = 2, launches above all, is added to it.
 Contention in the switch, stragglers among more GPUs and the sums of more parts are left out.
@@ -28,11 +31,21 @@ class Measured:
 
 def exchange_us(known: Measured, kind: str, gpus: int, size: int) -> float:
     """Return the µs that bytes and signals of one all-reduce of ``size`` bytes take."""
-    if kind == "one-shot":
-        sent, signals = (gpus - 1) * size, 1
-    else:
-        sent, signals = 2 * (gpus - 1) / gpus * size, 2
-    return sent / known.gb_s / 1e3 + signals * known.signal_us
+    parts, levels = 2 * (gpus - 1) / gpus, (gpus - 1).bit_length()
+    sent, signals = {
+        "one-shot": (gpus - 1, 1),
+        "two-shot": (parts, 2),
+        "ring": (parts, 2 * (gpus - 1)),
+        "tree": (2 * levels, 2 * levels),
+        "doubling": (levels, levels),
+    }[kind]
+    return sent * size / known.gb_s / 1e3 + signals * known.signal_us
+
+
+def all_reduce_us(known: Measured, kind: str, gpus: int, size: int, measured_us: float) -> float:
+    """Return the modelled µs of an all-reduce that took ``measured_us`` on two GPUs."""
+    beyond = measured_us - exchange_us(known, kind, 2, size)
+    return exchange_us(known, kind, gpus, size) + beyond
 
 
 def step_ms(known: Measured, kind: str, gpus: int, size: int, reduces: int) -> float:

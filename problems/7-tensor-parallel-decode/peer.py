@@ -12,7 +12,8 @@ ARENA_BYTES = 512 << 20
 MOST_BLOCKS = 128
 """Blocks of an all-reduce: they wait for each other's twins, so all have to run at once."""
 THREADS = 512
-_ALIGNED = 256
+ALIGNED = 256
+"""Bytes: the start of a piece of an arena."""
 
 
 class PeerMemoryError(Exception):
@@ -46,7 +47,7 @@ class Arena:
     def take(self, size: int) -> Place:
         """Return the next piece of so many bytes, zero until somebody writes into it."""
         place = Place(*(ctypes.c_void_p(at + self._used) for at in (self._mine, self._theirs)))
-        self._used += -(-size // _ALIGNED) * _ALIGNED
+        self._used += -(-size // ALIGNED) * ALIGNED
         if self._used > ARENA_BYTES:
             raise PeerMemoryError(f"the arena of {ARENA_BYTES} bytes is used up")
         return place

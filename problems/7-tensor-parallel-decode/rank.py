@@ -11,7 +11,9 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+from any_ranks import Everyone
 from exchange import made
+from library_ways import LibraryWays
 from link import Link
 from operations import Fused, Plain
 from peer import Arena
@@ -19,7 +21,7 @@ from ranks import RANKS
 from sharding import SHAPES, hidden_states
 from stack import Stack, reference
 from straggler import Straggler
-from sweep import Sweep
+from sweep import Others, Sweep
 from torch import Tensor
 from workloads.decoder import Shape
 
@@ -30,6 +32,7 @@ _WARM = 3
 
 # Two GPUs gain nothing by NVLink's multicast, and machines may lack the rights for it.
 os.environ.setdefault("NCCL_NVLS_ENABLE", "0")
+os.environ.setdefault("TORCH_SYMM_MEM_DISABLE_MULTICAST", "1")
 os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
 
 
@@ -60,6 +63,7 @@ class Rank:
         self._exact: Tensor | None = None
         self._links: Link | None = None
         self._sweeps: dict[int, Sweep] = {}
+        self._others: Others | None = None
 
     def do(self, action: str, *arguments: Any) -> Any:
         """Run an action by its name."""
@@ -151,11 +155,21 @@ class Rank:
         dist.all_gather(both, pairs)
         return [(float(ms), float(mhz)) for each in both for ms, mhz in each.tolist()]
 
-    def sweep_begin(self, size: int) -> None:
-        """Make the all-reduces of messages of ``size`` bytes, and check each."""
-        self._sweeps[size] = Sweep(size, self.number, self.arena(), captured)
+    def sweep_begin(self, size: int, others: bool = False) -> None:
+        """Make the all-reduces of messages of ``size`` bytes, and check each.
+
+        ``others``: beside the ladder's, those of libraries and those of any number of ranks.
+        """
+        if others and self._others is None:
+            self._others = Everyone(self.number, RANKS, self.store), LibraryWays()
+        chosen = self._others if others else None
+        self._sweeps[size] = Sweep(size, self.number, self.arena(), chosen, captured)
         self._sweeps[size].check()
         self.meet()
+
+    def left_out(self) -> dict[str, str]:
+        """Return which of the libraries' ways there are not, and why."""
+        return self._others[1].left_out if self._others else {}
 
     def sweep_step(self, size: int, kind: str) -> None:
         """Launch a batch of all-reduces."""
@@ -174,6 +188,8 @@ class Rank:
         self.synchronize()
         self._steps.clear()
         self._sweeps.clear()
+        if self._others:
+            self._others[1].close()
         dist.destroy_process_group()
 
 

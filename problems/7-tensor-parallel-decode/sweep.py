@@ -4,15 +4,21 @@ from collections.abc import Callable
 
 import torch
 import torch.distributed as dist
+from any_ranks import AnyRanksReduce, Everyone
 from exchange import PeerFused
+from library_ways import LIBRARY, LibraryWays
 from operations import NORM_WIDTH, Fused
 from peer import Arena, PeerReduce
+from schedules import ALGORITHMS
 from sharding import seeded
 from torch import Tensor
 
 KINDS = ("nccl", "one-shot", "two-shot", "packed")
+ANY_RANKS = tuple(f"any-{name}" for name in ALGORITHMS)
+"""One code for any number of ranks: ``schedules.py``."""
 NORMS = ("add-norm", "fused")
 """Residual and norm, without and with an all-reduce: where a message is rows that they take."""
+Others = tuple[Everyone, LibraryWays]
 _MOST_ROWS = 64
 _BATCH_BYTES = 64 << 20
 _LEAST, _MOST = 4, 50
@@ -31,6 +37,7 @@ class Sweep:
         size: int,
         rank: int,
         arena: Arena,
+        others: Others | None,
         captured: Callable[[Callable[[], Tensor]], Callable[[], Tensor]],
     ) -> None:
         self._size, self._rank = size, rank
@@ -47,7 +54,22 @@ class Sweep:
             partial = self._x.view(rows, NORM_WIDTH)
             batches["add-norm"] = norm_batch(Fused().add_norm, partial, self.count)
             batches["fused"] = norm_batch(PeerFused(rows, arena).add_norm, partial, self.count)
-        self._replays = {kind: captured(batches[kind]) for kind in self.kinds}
+        doubled = {"nccl"}
+        if others:
+            everyone, libraries = others
+            for name, kind in zip(ALGORITHMS, ANY_RANKS, strict=True):
+                batches[kind] = peer_batch(
+                    AnyRanksReduce(name, size, everyone), self._x, self.count
+                )
+            found = libraries.made(self._x, self.count)
+            batches |= found
+            doubled |= found.keys() - {"symm-one-shot"}
+            self.kinds += (*ANY_RANKS, *found)
+        self._doubled = doubled
+        self._replays = {
+            kind: batches[kind] if kind == "nccl-launched" else captured(batches[kind])
+            for kind in self.kinds
+        }
 
     def launch(self, kind: str) -> None:
         """Launch a batch of ``count`` all-reduces."""
@@ -61,13 +83,16 @@ class Sweep:
         for number in range(_CHECKS):
             parts = [self._drawn(2 * number + rank) for rank in range(2)]
             total = (parts[0].float() + parts[1].float()).bfloat16()
-            for kind in KINDS:
+            for kind in self.kinds:
+                if kind in NORMS:
+                    continue
                 replay = self._replays[kind]
                 self._x.copy_(parts[self._rank])
-                expected = total * 2 ** (self.count - 1) if kind == "nccl" else total
+                is_library = kind == "nccl" or kind in LIBRARY
+                expected = total * 2 ** (self.count - 1) if kind in self._doubled else total
                 result = replay()
                 differing = int((result.view(torch.int16) != expected.view(torch.int16)).sum())
-                if differing and not (kind == "nccl" and _near(result, expected)):
+                if differing and not (is_library and _near(result, expected)):
                     message = f"{kind}, {self._size} bytes, round {number}: {differing} elements"
                     raise SumError(f"{message} are not the sum")
 

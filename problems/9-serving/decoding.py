@@ -28,11 +28,20 @@ def run(cell: Cell) -> None:
             name: engines.runner(weights, params, engines.options({**params, **switches}))
             for name, switches in params["contenders"].items()
         }
+    for batch in params["batches"]:
+        cell.fact(f"products.b{batch}", products(runners["fused"], batch))
     with cell.exclusively():
         rates = [read_rate(cell.device) for _ in range(params["turns"])]
         cell.sample("memory", "gb_s", "GB/s", rates)
         for batch in params["batches"]:
             _batch(cell, runners, weights.shape, batch, max(rates))
+
+
+def products(runner: Runner, batch: int) -> str:
+    """Return whose products the faster graph of a batch has: cuBLAS's, or fused ones and how."""
+    graph = runner.graphs.get(batch)
+    fused = graph.fused if graph else {}
+    return ", ".join(f"{name} {how}" for name, how in fused.items()) or "cuBLAS"
 
 
 def _batch(cell: Cell, runners: dict[str, Runner], shape: Shape, batch: int, gb_s: float) -> None:
@@ -78,7 +87,7 @@ def _turn(
     if graph:
         tokens = sum(request.computed for request in engine.engine.scheduler.running)
         floor_ms = (shape.weights + tokens * shape.kv_elements) * 2 / gb_s / 1e6
-        gpu_ms = _replay_ms(graph[0], steps)
+        gpu_ms = _replay_ms(graph.graph, steps)
         found |= {"gpu_ms": gpu_ms, "floor_ms": floor_ms, "over_floor": gpu_ms / floor_ms}
         found["bubble"] = 100 * (1 - gpu_ms / step_ms)
     return found

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
+from workloads.engine.capture import capture
 from workloads.engine.model import SHAPES, Shape, Weights, random_weights
 from workloads.engine.options import Options
 from workloads.engine.runner import Runner
@@ -42,7 +43,7 @@ def runner(of: Weights, params: Mapping[str, Any], switches: Options) -> Runner:
     """Return a runner with its decode steps captured."""
     host_blocks = params.get("host_blocks", 0) if switches.offload else 0
     made = Runner(of, switches, params["blocks"], params["most_tokens"], host_blocks)
-    made.capture()
+    capture(made)
     return made
 
 

@@ -18,11 +18,12 @@ class Rates:
 def rates(decode_ms: float, short: tuple[int, float], long: tuple[int, float]) -> Rates:
     """Return the rates of two prompts, (tokens, ms), that were computed whole and alone.
 
-    A prompt of n tokens takes n·t + n²/2·p: each matrix is read once for all tokens, so its time
-    grows with their number, and the causal half of n² pairs meet in attention. Two prompts give t
-    and p.
+    A prompt of n tokens takes f + n·t + n²/2·p. f: its step reads each matrix once and launches
+    each kernel, as a step of decodes does, whatever n is; so f is that step. t: products of the
+    matrices with one more token. p: the causal half of n² pairs meets in attention. Two prompts
+    give t and p.
     """
-    (fewer, fewer_ms), (more, more_ms) = short, long
+    (fewer, fewer_ms), (more, more_ms) = ((tokens, ms - decode_ms) for tokens, ms in (short, long))
     pair_ms = 2 * (more_ms / more - fewer_ms / fewer) / (more - fewer)
     return Rates(decode_ms, fewer_ms / fewer - pair_ms * fewer / 2, pair_ms)
 

@@ -23,6 +23,23 @@ if "HARNESS_CELL" not in os.environ:
 print(os.environ["HARNESS_CELL"])
 """
 
+ON_CPU: dict[str, tuple[str, str] | None] = {
+    "0-ceilings": None,
+    "1-torchao-float8": ("bf16-eager", "stack-m1"),
+    "2-gemlite-autotune": ("bf16", "m1"),
+    "3-cudagraph-memory": ("bf16-default", "stack-single"),
+    "4-custom-hgemm": ("torch", "stack-m4096"),
+    "5-gpt2-step": ("eager", "step"),
+    "6-bottleneck-zoo": ("sick", "tensor-cores-unused-fp32-matmul"),
+    "7-tensor-parallel-decode": ("nccl", "small"),
+    "8-gemm-any-shape": None,
+    "9-serving": ("static", "ragged"),
+    "12-split-a-model": ("in-turn", "small-4"),
+}
+"""By study: a cell that a CPU runs without the packages of a lock, if there is one."""
+NO_TRITON = 'raise ModuleNotFoundError("No module named \'triton\'", name="triton")\n'
+"""Torch's build for a CPU comes without Triton."""
+
 
 def started(
     folder: Path, *arguments: str, python: str = sys.executable, path: str = ""
@@ -102,6 +119,31 @@ def test_what_was_measured_is_printed_without_warm_up() -> None:
         "  bytes: 12 B",
         "  kernel: gemm",
     ]
+
+
+def test_every_study_is_tried_by_hand() -> None:
+    assert {path.parent.name for path in (ROOT / "problems").glob("*/repro.py")} == set(ON_CPU)
+
+
+@pytest.mark.slow
+@needs_torch
+@pytest.mark.parametrize(("study", "cell"), ON_CPU.items())
+def test_a_study_runs_by_hand_with_torch_alone(
+    tmp_path: Path, study: str, cell: tuple[str, str] | None
+) -> None:
+    """Nothing of the harness says where the shared workloads are before the script asks for it."""
+    (tmp_path / "triton.py").write_text(NO_TRITON)
+    packages = next(path for path in sys.path if path.endswith("site-packages"))
+    named = ("--variant", cell[0], "--case", cell[1]) if cell else ()
+    path = f"{tmp_path}:{packages}"
+    done = started(ROOT / "problems" / study, *named, python=str(PYTHON), path=path)
+    assert "Traceback" not in done.stderr, done.stderr
+    if cell:
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith(f"{cell[1]} {cell[0]} ")
+    else:
+        assert done.returncode == 2
+        assert done.stderr.startswith("repro.py: nothing to run on cpu")
 
 
 @pytest.mark.slow

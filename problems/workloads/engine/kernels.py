@@ -1,21 +1,36 @@
-"""Triton kernels of the engine; ``reference.py`` says what each computes, and in which shapes."""
+"""Triton kernels of the engine; ``reference.py`` says what each computes, and in which shapes.
+
+What varies from step to step is no form of its own to the compiler (``do_not_specialize``), so that
+a warm-up can run every form there is.
+"""
 
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
+from workloads.engine.model import How
 
 TILE = 64
-"""Tokens of the cache that an attention kernel reads at a time."""
-QUERIES = 128
-"""Rows of a prefill kernel's tile: queries times the heads that share their keys."""
-OUTPUTS = 16
-"""Rows of its matrix that a program of ``product`` takes."""
-DEPTHS = {"gated": (256, 3), "normed": (512, 3), "added": (256, 6)}
-"""Columns that it reads at a time, and such reads in flight: the fastest of 4 to 14 pairs that were
-timed for each of Llama-3.1-8B's matrices on an H100."""
+"""Tokens of the cache that attention reads at a time."""
+DECODES, PROMPTS = (16, 4, 3, 8), (128, 8, 3, 1)
+"""Rows of a tile (queries times the heads that share their keys), warps, stages, and programs that
+each multiprocessor is to have. Three stages: the block table is read a tile before its blocks."""
+MOST_SPLITS = tl.constexpr(32)
+"""Programs among which the keys of a tile are split, at most."""
+MULTIPROCESSORS = 132
+"""Of an H100 SXM or H200 (NVIDIA's datasheets): keys are split until programs fill nine tenths."""
 AHEAD = tl.constexpr(16)
-"""Lines of each row of its matrix that it asks for while the kernel before it runs."""
+"""Lines of each row of its matrix that ``product`` asks for while the kernel before it runs."""
+FORMS: tuple[How, ...] = (
+    (16, 512, 3, 4), (16, 512, 4, 4), (16, 256, 4, 4), (16, 256, 6, 4), (32, 256, 4, 4),
+    (64, 128, 5, 1),
+)
+"""Of ``product``, of which the fastest is chosen on each device: rows of its matrix that a program
+takes, columns that it reads at a time, such reads in flight, and among how many warps the columns
+are divided (1: the warps divide the rows). Reads in flight on a multiprocessor are 48 to 160 KiB;
+4.4 TB/s for 0.8 µs are 27 KiB on each."""
+MATRICES = ("qkv", "out", "gate_up", "down", "vocabulary")
+"""That ``product`` multiplies with."""
 
 
 def norm(x: Tensor, eps: float, added: Tensor | None = None) -> Tensor:
@@ -51,44 +66,46 @@ def rotate_and_store(
     )
 
 
-def attend_one(
-    q: Tensor, cache: Tensor, tables: Tensor, slots: Tensor, ends: Tensor, splits: int
+def attend(
+    q: Tensor, cache: Tensor, tables: Tensor, slots: Tensor, ends: Tensor, firsts: Tensor,
+    singles: int, longest: int,
 ) -> Tensor:
-    """Return attention of one query a row, q [R, H, D]; ``splits`` programs share a row's keys."""
-    rows, heads, width = q.shape
-    kv_heads, block = cache.shape[2:4]
-    out = torch.empty_like(q)
-    parts = q.new_empty(rows, heads, splits, width, dtype=torch.float32) if splits > 1 else out
-    sums = q.new_empty(rows, heads, splits, dtype=torch.float32)
-    scale = width**-0.5 * 1.4426950408889634
-    _attend_one[(splits, kv_heads, rows)](
-        q, q.stride(0), cache[0], cache[1], tables, tables.shape[1], slots, ends, parts, sums,
-        scale, heads, kv_heads, heads // kv_heads, width, block, TILE, splits, num_warps=4,
-        num_stages=3, launch_pdl=True,
-    )
-    if splits > 1:
-        _merge[(rows, heads)](parts, sums, out, heads, width, splits, num_warps=1, launch_pdl=True)
-    return out
-
-
-def attend_many(
-    q: Tensor, cache: Tensor, tables: Tensor, slots: Tensor, ends: Tensor, firsts: Tensor, most: int
-) -> Tensor:
-    """Return causal attention of q [T, H, D]; no row has more than ``most`` queries."""
-    heads, width = q.shape[1:]
-    kv_heads, block = cache.shape[2:4]
-    group = heads // kv_heads
+    """Return causal attention of q [T, H, D]; tokens of no row are left as they are."""
+    (tokens, heads, width), (kv_heads, block) = q.shape, cache.shape[2:4]
     out = torch.empty_like(q, memory_format=torch.contiguous_format)
-    scale = width**-0.5 * 1.4426950408889634
-    _attend_many[(triton.cdiv(most * group, QUERIES), kv_heads, slots.shape[0])](
-        q, q.stride(0), cache[0], cache[1], tables, tables.shape[1], slots, ends, firsts, out,
-        scale, heads, kv_heads, group, width, block, TILE, QUERIES, num_warps=8, num_stages=2,
-    )
+    rows, group = len(slots), heads // kv_heads
+    for before, after, most in ((0, singles, 1), (singles, rows, longest)):
+        if after == before:
+            continue
+        tile, warps, stages, resident = DECODES if most == 1 else PROMPTS
+        in_all = singles if most == 1 else triton.cdiv((tokens - singles) * group, tile)
+        splits = splits_of(in_all, kv_heads, resident)
+        tiles = triton.cdiv(most * group, tile)
+        parts = q.new_empty(*q.shape, splits, dtype=torch.float32) if splits > 1 else out
+        sums = q.new_empty(tokens, heads, splits, dtype=torch.float32)
+        _attend[(tiles * splits, kv_heads, after - before)](
+            q, q.stride(0), cache[0], cache[1], tables, tables.shape[1], slots, ends, firsts,
+            before, parts, sums, width**-0.5 * 1.4426950408889634, tiles, splits, heads, kv_heads,
+            group, width, block, TILE, tile, num_warps=warps, num_stages=stages, launch_pdl=True,
+        )
+        if splits > 1:
+            _merge[(tokens, heads)](
+                parts, sums, out, firsts, before, after, splits, heads, width, num_warps=2,
+                launch_pdl=True,
+            )
     return out
+
+
+def splits_of(tiles: int, kv_heads: int, resident: int = DECODES[3]) -> int:
+    """Return into how many parts, a power of two, the keys of so many tiles are split."""
+    splits, wanted = 1, 0.9 * resident * MULTIPROCESSORS
+    while splits < MOST_SPLITS.value and tiles * kv_heads * splits < wanted:
+        splits *= 2
+    return splits
 
 
 def product(
-    x: Tensor, weight: Tensor, squares: Tensor | None = None, eps: float = 0.0,
+    x: Tensor, weight: Tensor, how: How, squares: Tensor | None = None, eps: float = 0.0,
     gated: bool = False, added_to: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Return x [R, K] times weight [N, K] for few rows, and the squares of what is returned.
@@ -97,47 +114,54 @@ def product(
     [gate, up], and silu(gate) * up is returned. ``added_to`` [R, N]: is added to, in place; only
     then are the squares written.
     """
-    rows, width = x.shape
+    (rows, width), (a_program, depth, stages, slices) = x.shape, how
     outputs = weight.shape[0] // (2 if gated else 1)
     out = x.new_empty(rows, outputs) if added_to is None else added_to
-    programs = triton.cdiv(outputs, OUTPUTS)
+    programs = triton.cdiv(outputs, a_program)
     parts = x.new_empty(programs, rows, dtype=torch.float32)
-    few = max(16, triton.next_power_of_2(rows))
-    depth, stages = DEPTHS["gated" if gated else "added" if squares is None else "normed"]
+    few = max(8, triton.next_power_of_2(rows))
     _product[(programs,)](
-        x, weight, squares, out, parts, rows, eps, outputs, width, few, OUTPUTS, depth,
+        x, weight, squares, out, parts, rows, eps, outputs, width, few, a_program, depth, slices,
         0 if squares is None else len(squares), gated, added_to is not None, num_warps=4,
         num_stages=stages, launch_pdl=True,
     )
     return out, parts
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["rows"])
 def _product(
     x, weight, squares, out, parts, rows, eps, outputs, K: tl.constexpr, ROWS: tl.constexpr,
-    OUTPUTS: tl.constexpr, DEPTH: tl.constexpr, PARTS: tl.constexpr, GATED: tl.constexpr,
-    ADD: tl.constexpr,
+    OUTPUTS: tl.constexpr, DEPTH: tl.constexpr, SLICES: tl.constexpr, PARTS: tl.constexpr,
+    GATED: tl.constexpr, ADD: tl.constexpr,
 ):
     program = tl.program_id(0)
     n = program * OUTPUTS + tl.arange(0, OUTPUTS)
-    m, k = tl.arange(0, ROWS), tl.arange(0, DEPTH)
-    lines = weight + n.to(tl.int64)[:, None] * K
+    m = tl.arange(0, ROWS)
+    lines = weight + n.to(tl.int64) * K
+    ups_at = outputs.to(tl.int64) * K
     ahead = tl.arange(0, AHEAD)[None, :] * 64
-    _prefetch(lines + ahead)
+    _prefetch(lines[:, None] + ahead)
     if GATED:
-        _prefetch(lines + outputs.to(tl.int64) * K + ahead)
+        _prefetch(lines[:, None] + ups_at + ahead)
     # The kernel before this one may still run: its results are read, and its inputs written, below.
     tl.extra.cuda.gdc_wait()
     tl.extra.cuda.gdc_launch_dependents()
-    total = tl.zeros([OUTPUTS, ROWS], tl.float32)
-    ups = tl.zeros([OUTPUTS, ROWS], tl.float32)
     own = m < rows
+    # Each warp has columns of its own: what a program reads crosses shared memory once, not once
+    # for each warp.
+    s, k = tl.arange(0, SLICES), tl.arange(0, DEPTH // SLICES)
+    column = s[:, None, None] * (DEPTH // SLICES)
+    of_weight = lines[None, :, None] + column + k[None, None, :]
+    of_x = x + m[None, None, :] * K + column + k[None, :, None]
+    total = tl.zeros([SLICES, OUTPUTS, ROWS], tl.float32)
+    ups = tl.zeros([SLICES, OUTPUTS, ROWS], tl.float32)
     for at in range(0, K, DEPTH):
-        columns = tl.load(x + m[None, :] * K + at + k[:, None], mask=own[None, :], other=0.0)
-        total = tl.dot(tl.load(lines + at + k[None, :]), columns, total)
+        columns = tl.load(of_x + at, mask=own[None, None, :], other=0.0)
+        total = tl.dot(tl.load(of_weight + at, eviction_policy="evict_first"), columns, total)
         if GATED:
-            up = tl.load(lines + outputs.to(tl.int64) * K + at + k[None, :])
+            up = tl.load(of_weight + ups_at + at, eviction_policy="evict_first")
             ups = tl.dot(up, columns, ups)
+    total, ups = tl.sum(total, 0), tl.sum(ups, 0)
     if PARTS:
         p = tl.arange(0, PARTS)
         sums = tl.load(squares + p[:, None] * rows + m[None, :], mask=own[None, :], other=0.0)
@@ -191,7 +215,7 @@ def _swiglu(both, out, hidden, SIZE: tl.constexpr):
     tl.store(out + row * hidden + n, (wide * tl.sigmoid(wide)).to(gate.dtype) * up, mask=n < hidden)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["positions", "places"])
 def _rotate_and_store(
     qkv, positions, places, rope, keys, values, q_weight, k_weight, eps, HEADS: tl.constexpr,
     KV: tl.constexpr, D: tl.constexpr, BLOCK: tl.constexpr, NORM: tl.constexpr,
@@ -225,97 +249,59 @@ def _rotate_and_store(
 
 
 @triton.jit
-def _tile(keys, values, table, n, end, kv, KV: tl.constexpr, D: tl.constexpr, BLOCK: tl.constexpr):
-    """Return keys [D, n] and values [n, D] of the tokens n of one request."""
-    inside = n < end
-    block = tl.load(table + n // BLOCK, mask=inside, other=0).to(tl.int64)
-    at = (block * KV + kv) * (BLOCK * D) + (n % BLOCK) * D
+def _with_tile(
+    n, stop, position, queries, most, total, sum_, scale, keys, values, table, kv,
+    MASKED: tl.constexpr, KV: tl.constexpr, D: tl.constexpr, BLOCK: tl.constexpr,
+):
+    """Return the running maximum, sum of weights and weighted sum of values with tokens ``n``.
+
+    ``MASKED``: only those before ``stop`` exist, and a query sees none behind its position.
+    """
     d = tl.arange(0, D)
-    k = tl.load(keys + at[None, :] + d[:, None], mask=inside[None, :], other=0.0)
-    v = tl.load(values + at[:, None] + d[None, :], mask=inside[:, None], other=0.0)
-    return k, v
-
-
-@triton.jit
-def _weighed(scores, v, most, total, sum_):
-    """Return the running maximum, sum of weights and weighted sum of values with a tile's."""
+    if MASKED:
+        inside = n < stop
+        block = tl.load(table + n // BLOCK, mask=inside, other=0).to(tl.int64)
+        at = (block * KV + kv) * (BLOCK * D) + (n % BLOCK) * D
+        k = tl.load(keys + at[None, :] + d[:, None], mask=inside[None, :], other=0.0)
+        v = tl.load(values + at[:, None] + d[None, :], mask=inside[:, None], other=0.0)
+    else:
+        block = tl.load(table + n // BLOCK).to(tl.int64)
+        at = (block * KV + kv) * (BLOCK * D) + (n % BLOCK) * D
+        k = tl.load(keys + at[None, :] + d[:, None])
+        v = tl.load(values + at[:, None] + d[None, :])
+    scores = tl.dot(queries, k, input_precision="ieee") * scale
+    if MASKED:
+        seen = (n < stop)[None, :] & (n[None, :] <= position[:, None])
+        scores = tl.where(seen, scores, float("-inf"))
     higher = tl.maximum(most, tl.max(scores, 1))
-    weights = tl.exp2(scores - higher[:, None])
-    shrink = tl.exp2(most - higher)
+    # A query that has seen no token yet has no maximum to subtract.
+    base = tl.where(higher == float("-inf"), 0.0, higher) if MASKED else higher
+    weights = tl.exp2(scores - base[:, None])
+    shrink = tl.exp2(most - base)
     total = total * shrink + tl.sum(weights, 1)
     sum_ = tl.dot(weights.to(v.dtype), v, sum_ * shrink[:, None], input_precision="ieee")
     return higher, total, sum_
 
 
-@triton.jit
-def _attend_one(
-    q, q_stride, keys, values, tables, table_width, slots, ends, out, sums, scale,
-    HEADS: tl.constexpr, KV: tl.constexpr, GROUP: tl.constexpr, D: tl.constexpr,
-    BLOCK: tl.constexpr, TILE: tl.constexpr, SPLITS: tl.constexpr,
+@triton.jit(do_not_specialize=["slots", "ends", "firsts", "before", "tiles", "splits"])
+def _attend(
+    q, q_stride, keys, values, tables, table_width, slots, ends, firsts, before, out, sums, scale,
+    tiles, splits, HEADS: tl.constexpr, KV: tl.constexpr, GROUP: tl.constexpr, D: tl.constexpr,
+    BLOCK: tl.constexpr, TILE: tl.constexpr, ROWS: tl.constexpr,
 ):
     tl.extra.cuda.gdc_wait()
     tl.extra.cuda.gdc_launch_dependents()
-    split, kv, row = tl.program_id(0), tl.program_id(1), tl.program_id(2)
-    table = tables + tl.load(slots + row).to(tl.int64) * table_width
-    length = tl.load(ends + row)
-    part = tl.cdiv(tl.cdiv(length, SPLITS), TILE) * TILE
-    begin = split * part
-    end = tl.minimum(begin + part, length)
-    g, d = tl.arange(0, 16), tl.arange(0, D)
-    heads = kv * GROUP + g
-    own = g < GROUP
-    queries = tl.load(
-        q + row.to(tl.int64) * q_stride + heads[:, None] * D + d[None, :],
-        mask=own[:, None],
-        other=0.0,
-    )
-    most = tl.full([16], float("-inf"), tl.float32)
-    total = tl.zeros([16], tl.float32)
-    sum_ = tl.zeros([16, D], tl.float32)
-    for at in range(begin, end, TILE):
-        n = at + tl.arange(0, TILE)
-        k, v = _tile(keys, values, table, n, end, kv, KV, D, BLOCK)
-        scores = tl.dot(queries, k, input_precision="ieee") * scale
-        scores = tl.where(n[None, :] < end, scores, float("-inf"))
-        most, total, sum_ = _weighed(scores, v, most, total, sum_)
-    place = (row.to(tl.int64) * HEADS + heads) * SPLITS + split
-    if SPLITS == 1:
-        tl.store(out + place[:, None] * D + d[None, :], sum_ / total[:, None], mask=own[:, None])
-    else:
-        empty = total == 0.0
-        inverse = 1.0 / tl.where(empty, 1.0, total)
-        tl.store(out + place[:, None] * D + d[None, :], sum_ * inverse[:, None], mask=own[:, None])
-        tl.store(sums + place, tl.where(empty, float("-inf"), most + tl.log2(total)), mask=own)
-
-
-@triton.jit
-def _merge(parts, sums, out, HEADS: tl.constexpr, D: tl.constexpr, SPLITS: tl.constexpr):
-    tl.extra.cuda.gdc_wait()
-    tl.extra.cuda.gdc_launch_dependents()
-    at = tl.program_id(0).to(tl.int64) * HEADS + tl.program_id(1)
-    s, d = tl.arange(0, SPLITS), tl.arange(0, D)
-    sum_ = tl.load(sums + at * SPLITS + s)
-    weights = tl.exp2(sum_ - tl.max(sum_))
-    part = tl.load(parts + (at * SPLITS + s[:, None]) * D + d[None, :])
-    tl.store(out + at * D + d, tl.sum(part * weights[:, None], 0) / tl.sum(weights))
-
-
-@triton.jit
-def _attend_many(
-    q, q_stride, keys, values, tables, table_width, slots, ends, firsts, out, scale,
-    HEADS: tl.constexpr, KV: tl.constexpr, GROUP: tl.constexpr, D: tl.constexpr,
-    BLOCK: tl.constexpr, TILE: tl.constexpr, QUERIES: tl.constexpr,
-):
-    kv, row = tl.program_id(1), tl.program_id(2)
-    # The last tiles of a prompt have most keys: they start first.
-    tile = tl.num_programs(0) - 1 - tl.program_id(0)
+    kv, row = tl.program_id(1), before + tl.program_id(2)
+    # Neighbours read the same keys; the last tiles of a prompt have most of them and start first.
+    split, tile = tl.program_id(0) // tiles, tiles - 1 - tl.program_id(0) % tiles
     first = tl.load(firsts + row)
     count = tl.load(firsts + row + 1) - first
-    if tile * (QUERIES // GROUP) < count:
-        end = tl.load(ends + row)
+    begun = tile * (ROWS // GROUP)
+    if begun < count:
+        length = tl.load(ends + row)
         table = tables + tl.load(slots + row).to(tl.int64) * table_width
-        r, d = tl.arange(0, QUERIES), tl.arange(0, D)
-        query = tile * (QUERIES // GROUP) + r // GROUP
+        r, d = tl.arange(0, ROWS), tl.arange(0, D)
+        query = begun + r // GROUP
         own = query < count
         head = kv * GROUP + r % GROUP
         at = (first + query).to(tl.int64)
@@ -324,22 +310,47 @@ def _attend_many(
             mask=own[:, None],
             other=0.0,
         )
-        position = end - count + query
-        most = tl.full([QUERIES], float("-inf"), tl.float32)
-        total = tl.zeros([QUERIES], tl.float32)
-        sum_ = tl.zeros([QUERIES, D], tl.float32)
-        seen_by_all = (end - count + tile * (QUERIES // GROUP)) // TILE * TILE
-        seen_by_any = tl.minimum(end - count + (tile + 1) * (QUERIES // GROUP), end)
-        for start in range(0, seen_by_all, TILE):
-            n = start + tl.arange(0, TILE)
-            k, v = _tile(keys, values, table, n, end, kv, KV, D, BLOCK)
-            scores = tl.dot(queries, k, input_precision="ieee") * scale
-            most, total, sum_ = _weighed(scores, v, most, total, sum_)
-        for start in range(seen_by_all, seen_by_any, TILE):
-            n = start + tl.arange(0, TILE)
-            k, v = _tile(keys, values, table, n, end, kv, KV, D, BLOCK)
-            scores = tl.dot(queries, k, input_precision="ieee") * scale
-            scores = tl.where(n[None, :] <= position[:, None], scores, float("-inf"))
-            most, total, sum_ = _weighed(scores, v, most, total, sum_)
-        to = out + (at[:, None] * HEADS + head[:, None]) * D + d[None, :]
-        tl.store(to, sum_ / total[:, None], mask=own[:, None])
+        position = length - count + query
+        seen_by_any = tl.minimum(length - count + begun + ROWS // GROUP, length)
+        seen_by_all = (length - count + begun + 1) // TILE * TILE
+        part = tl.cdiv(tl.cdiv(seen_by_any, splits), TILE) * TILE
+        begin = split * part
+        stop = tl.minimum(begin + part, seen_by_any)
+        whole = tl.minimum(tl.maximum(begin, seen_by_all), stop)
+        most = tl.full([ROWS], float("-inf"), tl.float32)
+        total = tl.zeros([ROWS], tl.float32)
+        sum_ = tl.zeros([ROWS, D], tl.float32)
+        n = tl.arange(0, TILE)
+        for start in range(begin, whole, TILE):
+            most, total, sum_ = _with_tile(
+                start + n, stop, position, queries, most, total, sum_, scale, keys, values, table,
+                kv, False, KV, D, BLOCK,
+            )
+        for start in range(whole, stop, TILE):
+            most, total, sum_ = _with_tile(
+                start + n, stop, position, queries, most, total, sum_, scale, keys, values, table,
+                kv, True, KV, D, BLOCK,
+            )
+        place = (at * HEADS + head) * splits + split
+        empty = total == 0.0
+        sum_ = sum_ / tl.where(empty, 1.0, total)[:, None]
+        some = own & (total > 0.0)
+        tl.store(out + place[:, None] * D + d[None, :], sum_, mask=some[:, None])
+        tl.store(sums + place, tl.where(empty, float("-inf"), most + tl.log2(total)), mask=own)
+
+
+@triton.jit(do_not_specialize=["firsts", "before", "after", "splits"])
+def _merge(
+    parts, sums, out, firsts, before, after, splits, HEADS: tl.constexpr, D: tl.constexpr
+):
+    tl.extra.cuda.gdc_wait()
+    tl.extra.cuda.gdc_launch_dependents()
+    token = tl.program_id(0)
+    if (token >= tl.load(firsts + before)) & (token < tl.load(firsts + after)):
+        at = token.to(tl.int64) * HEADS + tl.program_id(1)
+        s, d = tl.arange(0, MOST_SPLITS), tl.arange(0, D)
+        sum_ = tl.load(sums + at * splits + s, mask=s < splits, other=float("-inf"))
+        weights = tl.exp2(sum_ - tl.max(sum_))
+        some = sum_ > float("-inf")
+        part = tl.load(parts + (at * splits + s[:, None]) * D + d[None, :], some[:, None], 0.0)
+        tl.store(out + at * D + d, tl.sum(part * weights[:, None], 0) / tl.sum(weights))

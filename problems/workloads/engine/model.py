@@ -7,8 +7,8 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - torch's own convention
 from torch import Tensor
 
-FEW = 16
-"""Rows up to which matrix products only read weights: the fused kernels are made for them."""
+How = tuple[int, int, int, int]
+"""In which form a fused product runs; see ``kernels.py``."""
 
 
 @dataclass(frozen=True)
@@ -125,10 +125,10 @@ def rotations(positions: int, head: int, base: float, device: str) -> Tensor:
 class Inputs:
     """What a step reads beside weights and cache: int32, on the device.
 
-    T tokens of R rows, rows of one token first: ``ids``, ``positions`` and ``places`` [T];
-    ``slots`` and ``ends`` [R]; ``firsts`` [R - singles + 1]: where each longer row begins, counted
-    from the first of them; ``sampled`` [R]: which token of each row makes the next one. Where all
-    rows have one token, both are empty.
+    T tokens of R rows: ``ids``, ``positions`` and ``places`` [T]; ``slots``, ``ends`` and
+    ``sampled`` [R]: which token of each row makes the next one; ``firsts`` [R + 1]: where each
+    row's tokens begin. ``singles``: rows that come first and have one token, or none if they pad a
+    graph; ``longest``: most tokens of the other rows.
     """
 
     ids: Tensor
@@ -136,11 +136,10 @@ class Inputs:
     places: Tensor
     slots: Tensor
     ends: Tensor
-    firsts: Tensor
     sampled: Tensor
+    firsts: Tensor
     singles: int
     longest: int
-    splits: int
 
 
 class Model:
@@ -150,13 +149,17 @@ class Model:
         self, weights: Weights, caches: Tensor, tables: Tensor, kernels: ModuleType, fused: bool
     ) -> None:
         self.weights, self.caches, self.tables, self.kernels = weights, caches, tables, kernels
-        of_numbers = caches.is_cuda and caches.dtype == torch.bfloat16
-        self.fused = fused and of_numbers and not weights.shape.experts
+        shape = weights.shape
+        sizes = (shape.width, shape.hidden, shape.heads * shape.head, 8 * shape.vocabulary)
+        whole = all(size % 512 == 0 for size in sizes) and not shape.experts
+        self.fusible = fused and whole and caches.is_cuda and caches.dtype == torch.bfloat16
+        self.forms: dict[str, How] = {}
+        """How the fused products run, by matrix; they run if it says so, for steps of decodes."""
 
     def logits(self, inputs: Inputs) -> Tensor:
         """Return the logits of each row's sampled token, [R, vocabulary]."""
         x = F.embedding(inputs.ids, self.weights.embedding)
-        if self.fused and inputs.singles == len(x) <= FEW:
+        if self.forms and not inputs.longest:
             return self._few(x, inputs)
         kernels, eps = self.kernels, self.weights.shape.eps
         added: Tensor | None = None
@@ -164,44 +167,41 @@ class Model:
             qkv = F.linear(kernels.norm(x, eps, added), layer.qkv)
             added = F.linear(self._attention(qkv, layer, cache, inputs), layer.out)
             added = self._feed(kernels.norm(x, eps, added), layer)
-        if inputs.singles < len(x):
-            x, added = x[inputs.sampled], added[inputs.sampled]
+        if inputs.longest:
+            sampled = inputs.sampled.long()
+            x, added = x[sampled], added[sampled]
         return F.linear(kernels.norm(x, eps, added), self.weights.vocabulary)
 
     def _few(self, x: Tensor, inputs: Inputs) -> Tensor:
         """Do the same for few rows of a dense model: norms, SwiGLU and sums within the products."""
-        product, eps = self.kernels.product, self.weights.shape.eps
+        product, forms, eps = self.kernels.product, self.forms, self.weights.shape.eps
         squares = x.float().square().sum(-1).unsqueeze(0)
         for layer, cache in zip(self.weights.layers, self.caches, strict=True):
-            qkv, _ = product(x, layer.qkv, squares, eps)
+            qkv, _ = product(x, layer.qkv, forms["qkv"], squares, eps)
             y = self._attention(qkv, layer, cache, inputs)
-            _, squares = product(y, layer.out, added_to=x)
-            y, _ = product(x, layer.gate_up, squares, eps, gated=True)
-            _, squares = product(y, layer.down, added_to=x)
-        return product(x, self.weights.vocabulary, squares, eps)[0]
+            _, squares = product(y, layer.out, forms["out"], added_to=x)
+            y, _ = product(x, layer.gate_up, forms["gate_up"], squares, eps, gated=True)
+            _, squares = product(y, layer.down, forms["down"], added_to=x)
+        return product(x, self.weights.vocabulary, forms["vocabulary"], squares, eps)[0]
 
     def _attention(self, x: Tensor, layer: Layer, cache: Tensor, inputs: Inputs) -> Tensor:
         """Return attention, [T, heads * head], of x = qkv, [T, (heads + 2 * kv_heads) * head]."""
-        shape, kernels, singles = self.weights.shape, self.kernels, inputs.singles
+        shape, kernels = self.weights.shape, self.kernels
         qkv = x.view(len(x), -1, shape.head)
         norms = (*layer.head_norms, shape.eps) if layer.head_norms else None
         kernels.rotate_and_store(
             qkv, inputs.positions, inputs.places, self.weights.rope, cache, norms
         )
-        q, parts = qkv[:, : shape.heads], []
-        if singles:
-            slots, ends = inputs.slots[:singles], inputs.ends[:singles]
-            parts.append(
-                kernels.attend_one(q[:singles], cache, self.tables, slots, ends, inputs.splits)
-            )
-        if singles < len(x):
-            slots, ends = inputs.slots[singles:], inputs.ends[singles:]
-            parts.append(
-                kernels.attend_many(
-                    q[singles:], cache, self.tables, slots, ends, inputs.firsts, inputs.longest
-                )
-            )
-        y = parts[0] if len(parts) == 1 else torch.cat(parts)
+        y = kernels.attend(
+            qkv[:, : shape.heads],
+            cache,
+            self.tables,
+            inputs.slots,
+            inputs.ends,
+            inputs.firsts,
+            inputs.singles,
+            inputs.longest,
+        )
         return y.view(len(x), -1)
 
     def _feed(self, x: Tensor, layer: Layer) -> Tensor:

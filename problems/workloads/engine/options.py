@@ -20,6 +20,8 @@ class Options:
     """Most requests that run at once."""
     graph_batches: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64)
     """Batch sizes of decode steps that are captured as CUDA graphs; others are padded up to one."""
+    mixed_graphs: bool = True
+    """Steps with tokens of prompts are captured, too, for token budgets of at most 512."""
     ahead: bool = True
     """Plan and launch a step before the tokens of the one before it are read."""
     fused: bool = True

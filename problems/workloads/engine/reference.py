@@ -50,29 +50,30 @@ def rotate_and_store(
     cache[1, at, :, offset] = v
 
 
-def attend_one(
-    q: Tensor, cache: Tensor, tables: Tensor, slots: Tensor, ends: Tensor, splits: int
-) -> Tensor:
-    """Return attention of one query a row, q [R, H, D]; ``splits`` is the kernel's alone."""
-    del splits
-    firsts = torch.arange(len(q) + 1)
-    return attend_many(q, cache, tables, slots, ends, firsts, 1)
-
-
-def attend_many(
-    q: Tensor, cache: Tensor, tables: Tensor, slots: Tensor, ends: Tensor, firsts: Tensor, most: int
+def attend(
+    q: Tensor,
+    cache: Tensor,
+    tables: Tensor,
+    slots: Tensor,
+    ends: Tensor,
+    firsts: Tensor,
+    singles: int,
+    longest: int,
 ) -> Tensor:
     """Return causal attention of q [T, H, D] over the cache, [T, H, D].
 
-    Row r's queries are ``firsts[r]`` to ``firsts[r + 1]``, at most ``most``: the last of
-    ``ends[r]`` tokens, whose blocks are ``tables[slots[r]]``.
+    Row r's queries are ``firsts[r]`` to ``firsts[r + 1]``, which may be none: the last of
+    ``ends[r]`` tokens, whose blocks are ``tables[slots[r]]``. The first ``singles`` rows have at
+    most one, the others at most ``longest``.
     """
-    del most
+    del singles, longest
     out = torch.empty_like(q)
     kv_heads = cache.shape[2]
     for row, (slot, end) in enumerate(zip(slots.tolist(), ends.tolist(), strict=True)):
         first, after = int(firsts[row]), int(firsts[row + 1])
         count = after - first
+        if not count:
+            continue
         blocks = tables[slot, : -(-end // cache.shape[3])].long()
         keys, values = (
             part[blocks].transpose(1, 2).flatten(0, 1)[:end].transpose(0, 1)

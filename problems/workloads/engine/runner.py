@@ -2,17 +2,28 @@
 
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
-from workloads.engine.model import Inputs, Model, Weights
+from workloads.engine.model import How, Inputs, Model, Weights
 from workloads.engine.options import Options
+from workloads.engine.pack import Form, form_of, packed
 from workloads.engine.schedule import Plan, Request
 
 FLIGHTS = 2
 """Steps whose inputs and tokens the host holds at once: one on the device, one being made."""
-MULTIPROCESSORS = 132
-"""Of an H100 SXM or H200 (NVIDIA's datasheets): attention is split until it fills them."""
+PROMPTS = 4
+"""Prompts that a captured step computes tokens of; a step with more runs without its graph."""
+
+
+@dataclass
+class Graph:
+    """A captured step: what it reads, the tokens it makes, and how its fused products run."""
+
+    form: Form
+    inputs: Tensor
+    graph: torch.cuda.CUDAGraph
+    tokens: Tensor
+    fused: dict[str, How]
 
 
 @dataclass
@@ -35,6 +46,7 @@ class Runner:
     """Weights, cache, block tables and CUDA graphs on one device.
 
     ``blocks``: of the cache, block 0 not counted; ``most_tokens``: of one request, or of one step.
+    ``graphs``: captured steps of decodes, by batch; ``mixed``: with tokens of prompts beside them.
     """
 
     def __init__(
@@ -60,28 +72,14 @@ class Runner:
         self.last = torch.zeros(rows, dtype=torch.int32, device=self.device)
         self.model = Model(weights, caches, self.tables, _kernels(self.cuda), options.fused)
         most = options.token_budget + most_tokens * (rows if options.batching == "static" else 1)
-        size = 3 * most + 5 * rows + 2 * rows * self.table_width
+        most_rows = max(rows, *options.graph_batches, 0) + PROMPTS
+        size = sum(Form(most_rows, most, 0, 0).sizes) + 2 * rows * self.table_width
         self.packed = [_host(size, self.cuda) for _ in range(FLIGHTS)]
-        self.read = [_host(rows, self.cuda) for _ in range(FLIGHTS)]
+        self.read = [_host(most_rows, self.cuda) for _ in range(FLIGHTS)]
         self.free = [torch.cuda.Event() if self.cuda else None for _ in range(FLIGHTS)]
         self.launched = 0
-        self.graphs: dict[int, tuple[torch.cuda.CUDAGraph, Tensor, Tensor]] = {}
-
-    def capture(self) -> None:
-        """Capture the decode step of each batch size of the options; nothing on a CPU."""
-        if not self.cuda:
-            return
-        pool = torch.cuda.graph_pool_handle()
-        for rows in sorted(self.options.graph_batches, reverse=True):
-            packed = torch.zeros(5 * rows, dtype=torch.int32, device=self.device)
-            packed[4 * rows :] = 1
-            inputs = self._single(packed, rows)
-            for _ in range(2):
-                self._sample(inputs)
-            graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph, pool=pool):
-                tokens = self._sample(inputs)
-            self.graphs[rows] = graph, packed, tokens
+        self.graphs: dict[int, Graph] = {}
+        self.mixed: dict[int, Graph] = {}
 
     def launch(self, plan: Plan) -> Flight:
         """Launch a plan that has rows, and return at once."""
@@ -91,105 +89,47 @@ class Runner:
         free = self.free[at]
         if free is not None:
             free.synchronize()
-        single = plan.decodes == len(plan.rows)
-        bucket = next((b for b in sorted(self.graphs) if b >= len(plan.rows)), 0) if single else 0
-        tokens = self._step(plan, self.packed[at], bucket, single)
-        read = self.read[at][: len(plan.rows)]
-        read.copy_(tokens[: len(plan.rows)], non_blocking=True)
+        graph = self._graph_of(plan)
+        form = graph.form if graph else form_of(plan)
+        numbers = packed(plan, form, self.options.block, self.table_width)
+        host = self.packed[at][: len(numbers)]
+        host.numpy()[:] = numbers
+        tokens = self._step(host, form, graph)
+        read = self.read[at][: form.rows]
+        read.copy_(tokens, non_blocking=True)
         if free is not None:
             free.record()
-        sampling = [(row.request, at) for at, row in enumerate(plan.rows) if row.samples]
-        return Flight(sampling, read, free)
+        places = zip(plan.rows, form.places(plan), strict=True)
+        return Flight([(row.request, place) for row, place in places if row.samples], read, free)
 
-    def _step(self, plan: Plan, host: Tensor, bucket: int, single: bool) -> Tensor:
-        packed = self._pack(plan, host.numpy(), bucket, single)
-        if bucket:
-            graph, inputs, tokens = self.graphs[bucket]
-            inputs.copy_(host[: 5 * bucket], non_blocking=True)
-            self._update_tables(host[5 * bucket : packed])
-            graph.replay()
-            return tokens
-        on_device = host[:packed].to(self.device, non_blocking=True)
-        rows = len(plan.rows)
-        if single:
-            self._update_tables(on_device[5 * rows :])
-            return self._sample(self._single(on_device[: 5 * rows], rows))
-        return self._sample(self._mixed(on_device, plan))
+    def _graph_of(self, plan: Plan) -> Graph | None:
+        """Return the graph of the smallest batch that the step fits in, if one was captured."""
+        prompts = len(plan.rows) - plan.decodes
+        if prompts > PROMPTS:
+            return None
+        graphs = self.mixed if prompts else self.graphs
+        fitting = [rows for rows in graphs if rows >= plan.decodes]
+        graph = graphs[min(fitting)] if fitting else None
+        return graph if graph and plan.tokens <= graph.form.tokens else None
 
-    def _pack(self, plan: Plan, host: np.ndarray, bucket: int, single: bool) -> int:
-        """Write a step's inputs to ``host``; return how many numbers they are."""
-        rows = plan.rows
-        padding = max(bucket - len(rows), 0)
-        columns: list[list[int]] = [[], [], []]
-        for row in rows:
-            self._tokens_of(row.request, row.start, row.count, columns)
-        slots = [row.request.slot for row in rows]
-        ends = [row.start + row.count for row in rows]
-        if single:
-            parts = [*columns, slots, ends]
-            parts = [
-                part + [fill] * padding for part, fill in zip(parts, (0, 0, 0, 0, 1), strict=True)
-            ]
-        else:
-            counts = [row.count for row in rows]
-            firsts = np.cumsum([0, *counts[plan.decodes :]])
-            parts = [*columns, slots, ends, np.cumsum(counts) - 1, firsts]
-        parts.append(self._table_changes(plan))
-        flat = np.concatenate([np.asarray(part, dtype=np.int32) for part in parts])
-        host[: len(flat)] = flat
-        return len(flat)
-
-    def _tokens_of(
-        self, request: Request, start: int, count: int, columns: list[list[int]]
-    ) -> None:
-        """Append ids (-1: the slot's last token), positions and places of a row's tokens."""
-        ids, positions, places = columns
-        known = len(request.prompt)
-        for at in range(start, start + count):
-            if at < known:
-                ids.append(request.prompt[at])
-            else:
-                ids.append(request.output[at - known] if at - known < len(request.output) else -1)
-        positions.extend(range(start, start + count))
-        size = self.options.block
-        places.extend(
-            request.blocks[at // size] * size + at % size for at in range(start, start + count)
-        )
-
-    def _table_changes(self, plan: Plan) -> list[int]:
-        """Return what the tables lack, as slot * width + index, then as many blocks."""
-        where, blocks = [], []
-        for row in plan.rows:
-            request = row.request
-            base = request.slot * self.table_width
-            where.extend(range(base + request.tabled, base + len(request.blocks)))
-            blocks.extend(request.blocks[request.tabled :])
-            request.tabled = len(request.blocks)
-        return where + blocks
-
-    def _update_tables(self, changes: Tensor) -> None:
+    def _step(self, host: Tensor, form: Form, graph: Graph | None) -> Tensor:
+        own = sum(form.sizes)
+        changes = host[own:].to(self.device, non_blocking=True)
         if len(changes):
-            where, blocks = changes.to(self.device, non_blocking=True).chunk(2)
+            where, blocks = changes.chunk(2)
             self.tables.view(-1)[where.long()] = blocks
+        if graph is None:
+            on_device = host[:own].to(self.device, non_blocking=True)
+            return self.sample(self.inputs(on_device, form))
+        graph.inputs.copy_(host[:own], non_blocking=True)
+        graph.graph.replay()
+        return graph.tokens
 
-    def _single(self, packed: Tensor, rows: int) -> Inputs:
-        ids, positions, places, slots, ends = packed.view(5, rows)
-        splits, none = _splits(rows, self.model.weights.shape.kv_heads), ends[:0]
-        return Inputs(ids, positions, places, slots, ends, none, none, rows, 1, splits)
+    def inputs(self, numbers: Tensor, form: Form) -> Inputs:
+        """Return views of a step's numbers."""
+        return Inputs(*numbers.split(form.sizes), form.singles, form.longest)
 
-    def _mixed(self, packed: Tensor, plan: Plan) -> Inputs:
-        tokens, rows, singles = plan.tokens, len(plan.rows), plan.decodes
-        sizes = [tokens, tokens, tokens, rows, rows, rows, rows - singles + 1]
-        *parts, changes = packed.split([*sizes, len(packed) - sum(sizes)])
-        ids, positions, places, slots, ends, sampled, firsts = parts
-        self._update_tables(changes)
-        longest = max(row.count for row in plan.rows)
-        splits = _splits(max(singles, 1), self.model.weights.shape.kv_heads)
-        return Inputs(
-            ids, positions, places, slots, ends, firsts, sampled.long(), singles, longest, splits
-        )
-
-    def _sample(self, inputs: Inputs) -> Tensor:
+    def sample(self, inputs: Inputs) -> Tensor:
         """Compute the step, and return each row's next token, kept as its slot's last."""
         slots = inputs.slots.long()
         if inputs.singles:
@@ -209,14 +149,6 @@ class Runner:
             self.saved[:, :, host].copy_(caches[:, :, block], non_blocking=True)
         for host, block in plan.loads:
             caches[:, :, block].copy_(self.saved[:, :, host], non_blocking=True)
-
-
-def _splits(rows: int, kv_heads: int) -> int:
-    """Return into how many parts, a power of two, a row's keys are split to fill the device."""
-    splits = 1
-    while splits < 32 and rows * kv_heads * splits < 2 * MULTIPROCESSORS:
-        splits *= 2
-    return splits
 
 
 def _host(size: int, cuda: bool) -> Tensor:

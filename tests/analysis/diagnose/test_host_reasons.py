@@ -171,3 +171,20 @@ def test_a_capture_ends_with_the_instantiation_and_none_counts_without_a_launch(
     program.launch(20 * US, nodes=10)
     (row,) = graph_captures.of(program.tables()["api_calls"]).rows(named=True)
     assert (row["start_ns"], row["duration_ns"]) == (1 * MS, (5 + 10 * 11 + 100 + 2000) * US)
+
+
+@pytest.mark.parametrize(("turns", "named"), [(1, False), (4, True)])
+def test_code_that_is_loaded_to_the_end_is_no_warm_up(turns: int, *, named: bool) -> None:
+    program = Program()
+    for turn in range(4):
+        if turn < turns:
+            program.work(400 * MS)
+            program.call("cuModuleLoad", 200 * US)
+            program.launch(1 * MS, f"triton_{turn}")
+        for _ in range(20):
+            program.launch(1 * MS, "conv")
+            program.launch(1 * MS, "silu")
+    found = first(program)
+    assert (found.id == "compile-in-loop") == named
+    if named:
+        assert found.share == pytest.approx(4 * 400 / (4 * 441), abs=0.15)

@@ -12,7 +12,8 @@ import torch
 import torch.nn.functional as F
 from workloads.engine.model import SHAPES, random_weights
 from workloads.engine.options import Options
-from workloads.engine.runner import Runner
+from workloads.engine.pack import Form, padding
+from workloads.engine.runner import PROMPTS, Runner
 from workloads.engine.serve import build
 
 name = sys.argv[1]
@@ -87,15 +88,38 @@ ladder = {
     "paged": dict(bare, chunked=False),
     "chunked": dict(bare, token_budget=16),
     "ahead": dict(bare, token_budget=16, ahead=True),
+    "captured": dict(bare, token_budget=16, ahead=True),
     "prefixes": dict(bare, token_budget=16, ahead=True, reuse_prefixes=True),
     "preempted": dict(bare, token_budget=16, ahead=True, blocks=24),
     "offload": dict(bare, token_budget=16, ahead=True, blocks=24, offload=True),
 }
+
+
+class Replayed:
+    """A CUDA graph's part: the same inputs and tokens each time."""
+
+    def __init__(self, runner, form):
+        self.form, self.fused, self.graph = form, {}, self
+        self.inputs = torch.from_numpy(padding(form))
+        self.tokens = torch.zeros(form.rows, dtype=torch.int32)
+        self.made = lambda: runner.sample(runner.inputs(self.inputs, form))
+        self.times = 0
+
+    def replay(self):
+        self.tokens.copy_(self.made())
+        self.times += 1
+
+
 for rung, switches in ladder.items():
     blocks = switches.pop("blocks", 200)
     options = Options(**switches)
     with torch.inference_mode():
-        engine = build(Runner(weights, options, blocks, 128, 40), options, blocks, 40)
+        runner = Runner(weights, options, blocks, 128, 40)
+        if rung == "captured":
+            for rows in (2, 8):
+                runner.graphs[rows] = Replayed(runner, Form(rows, rows, rows, 0))
+                runner.mixed[rows] = Replayed(runner, Form(rows + PROMPTS, 16, rows, 16))
+        engine = build(runner, options, blocks, 40)
         for at, prompt in enumerate(prompts):
             engine.submit(str(at), prompt, new[at])
         engine.submit("given up", prompts[0], 50)
@@ -108,6 +132,7 @@ for rung, switches in ladder.items():
             if steps == 5:
                 engine.cancel("given up")
     assert got == wanted, (rung, got, wanted)
+    assert all(one.times for graphs in (runner.graphs, runner.mixed) for one in graphs.values())
     assert engine.scheduler.blocks.free == blocks, rung
     assert (preempted > 0) == (blocks == 24), (rung, preempted)
 '''

@@ -31,6 +31,8 @@ def test_each_rung_changes_one_switch(problem: Problem) -> None:
     for name in AT_BUDGETS:
         own, rung = problem.variants[name].options, options[LADDER.index("ahead")]
         assert sum(own[key] != rung[key] for key in rung) == 1
+    eager, captured = (problem.variants[name].options for name in ("budget-160", "mixed-160"))
+    assert {key for key in eager if eager[key] != captured[key]} == {"mixed_graphs"}
 
 
 def test_all_contenders_are_rungs(problem: Problem) -> None:

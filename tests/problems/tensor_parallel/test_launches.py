@@ -88,6 +88,19 @@ for size in (1 << 10, 16 << 20):
     for kind in ("one-shot", "two-shot", "packed"):
         PeerReduce(kind, size, Arena())(blank(size // 2))
 assert all(launched[name][0] <= 128 for name in launched if name.endswith("all_reduce"))
+from any_ranks import AnyRanksReduce
+from schedules import ALGORITHMS
+
+class Everyone:
+    rank, ranks = 0, 2
+    def take(self, size):
+        assert size > 0
+        return torch.zeros(2, dtype=torch.int64)
+
+whole, torch.tensor = torch.tensor, on_cpu(torch.tensor)
+for name in ALGORITHMS:
+    for size in (1 << 10, 16 << 20):
+        assert len(AnyRanksReduce(name, size, Everyone())(blank(size // 2))) == size // 2
 link = Link(0, Arena())
 assert len(link._one_way(fenced=True)) == 20
 kinds = {"one_shot_all_reduce", "two_shot_all_reduce", "packed_one_shot_all_reduce", "swiglu"}
@@ -121,7 +134,10 @@ class First:
     def batched(self, size):
         return 10
     def sweep_kinds(self, size):
-        return sweep.KINDS + (sweep.NORMS if size == 1 << 20 else ())
+        more = (*sweep.ANY_RANKS, *sweep.LIBRARY[:4]) if len(cell.params["sizes_kb"]) == 2 else ()
+        return sweep.KINDS + (sweep.NORMS if size == 1 << 20 else ()) + more
+    def left_out(self):
+        return {"symm-two-shot": "no such operator"}
 
 class Pair:
     first = First()
@@ -169,7 +185,17 @@ worst = (4.0 + (1 << 20) / 400e3) / (20.0 + (1 << 20) / 400e3)
 assert abs(median(cell.samples["8KiB-1MiB", "best_of_nccl"]) - worst) < 1e-9
 assert abs(median(cell.samples["1024KiB", "fused_adds_us"]) - 1.0) < 1e-9
 assert ("8KiB", "fused_us") not in cell.samples
+cell = Cell(turns=3, batches_a_turn=4, sizes_kb=[1, 8], others=True)
+in_turn.sweep(cell, pair)
+assert pair.last[0] == "sweep_step"
+assert cell.facts["left_out.symm-two-shot"] == "no such operator"
+assert cell.facts["rival.8KiB"] in sweep.LIBRARY
 wire = 8192 / 400e3
+own, rival = 4.0 + wire, 2.0 + wire
+assert abs(median(cell.samples["8KiB", "best_of_libraries"]) - own / rival) < 1e-9
+assert abs(median(cell.samples["8KiB", "any_ring_us"]) - rival) < 1e-9
+assert abs(cell.facts["model_us_2.8KiB-ring"] - (wire + 2.0)) < 1e-9
+assert cell.facts["model_us_8.8KiB-ring"] > cell.facts["model_us_4.8KiB-ring"] > rival
 assert abs(median(cell.samples["8KiB", "link_share"]) - 100 * wire / (4.0 + wire)) < 1e-9
 """
 
@@ -205,7 +231,7 @@ import sweep
 sweep.PeerReduce = lambda kind, size, arena: torch.clone
 sweep.dist.all_reduce = lambda total: None
 on_cpu, torch.zeros = torch.zeros, lambda *sizes, device=None, **named: on_cpu(*sizes, **named)
-sums = sweep.Sweep(1024, 0, None, rank.captured)
+sums = sweep.Sweep(1024, 0, None, None, rank.captured)
 for kind in sweep.KINDS:
     sums.launch(kind)
 gc.collect()

@@ -30,6 +30,7 @@ EXPOSED_US = {
     "packed": 2.6,
     "fused": 1.0,
 }
+ANY_RANKS = ("one-shot", "two-shot", "ring", "tree", "doubling")
 TEMPLATE = FOLDER / "worklog.md.j2"
 
 Series = dict[tuple[str, str], float]
@@ -43,6 +44,8 @@ def measured(planned: Cell) -> tuple[Series, dict[str, float]]:
     """Return samples by region and metric, and facts, of a cell as the scripts would."""
     if planned.case == "sweep":
         return swept(planned.params["sizes_kb"]), {}
+    if planned.case == "others":
+        return beside_others(planned.params["sizes_kb"])
     if planned.case.startswith("in-turn"):
         return taken_in_turn(), stated(planned.params["batch"])
     ms = step_ms(planned.variant)
@@ -90,6 +93,22 @@ def swept(sizes_kb: list[int]) -> Series:
         values["link_share"] = 85 if kb > 1 << 12 else 20
         found |= {(f"{kb}KiB", name): value for name, value in values.items()}
     return found
+
+
+def beside_others(sizes_kb: list[int]) -> tuple[Series, dict[str, float]]:
+    found = swept(sizes_kb)
+    facts: dict[str, float] = {}
+    for kb in sizes_kb:
+        region = f"{kb}KiB"
+        nccl = found[region, "nccl_us"]
+        for kind, part in {"launched": 0.7, "ll": 0.8, "registered": 0.6}.items():
+            found[region, f"nccl_{kind}_us"] = part * nccl
+        found[region, "symm_one_shot_us"], found[region, "symm_two_shot_us"] = 5.0, 7.0
+        found[region, "best_of_libraries"] = 0.5
+        for name in ANY_RANKS:
+            found[region, f"any_{name.replace('-', '_')}_us"] = 6.0
+            facts |= {f"model_us_{gpus}.{region}-{name}": 2.0 * gpus for gpus in (2, 4, 8)}
+    return found, facts
 
 
 @pytest.fixture(scope="module")

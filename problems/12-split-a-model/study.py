@@ -1,0 +1,215 @@
+"""All ways of a cell's works, one after the other, each in turn with itself muted.
+
+A way that communicates and the same way without its communication alternate, so what their times
+share, such as a clock that drifts, drops out of the difference.
+"""
+
+import gc
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import attention_sweep
+import law
+import link
+import torch
+from checking import Expected, check
+from counted import Op, ops_of
+from expert_ways import imbalance
+from link import Link
+from torch import Tensor
+from way import UnfitError, Way
+from ways import NOT_CAPTURED, WAYS
+from work import Work
+from world import World
+
+_GB = 1e9
+_WARM = 1
+_US_OF_MS = 1e3
+_OFF_PERCENT = 0.1
+"""So far bytes may be from their law: a stack's last norm is sharded, but not gathered twice."""
+
+
+def run(cell: Any, world: World, seed: int) -> None:
+    """Measure what the cell's params ask for; every rank calls it alike."""
+    params = cell.params
+    if "way" in params:
+        import profiled
+
+        profiled.run(cell, world)
+        return
+    with cell.phase("link"), cell.exclusively("link"):
+        known = link.measured(world, params["message_sizes"])
+    state_link(cell, known)
+    order = random.Random(seed)  # noqa: S311 - the same on every rank
+    for name, about in params["works"].items():
+        work = Work.of(params | about, world.device)
+        expected = Expected.of(work)
+        errors: list[float] = []
+        off_law: list[float] = []
+        for way in order.sample(about["ways"], len(about["ways"])):
+            case = Case(name, way, work, expected)
+            errors += measured(cell, world, known, case, off_law)
+            world.meet()
+            gc.collect()
+            if world.device == "cuda":
+                torch.cuda.empty_cache()
+        if errors:
+            cell.sample(f"{name}-worst", "prediction_error", "%", [max(errors)])
+        off = sum(each > _OFF_PERCENT for each in off_law)
+        cell.fact(f"ways_off_law.{name}", off, "ways")
+    if "sweep" in params:
+        attention_sweep.run(cell, world, known)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A work and one way to split it; ``expected``: what it computes unsplit."""
+
+    work_name: str
+    way_name: str
+    work: Work
+    expected: Expected
+
+    @property
+    def region(self) -> str:
+        """Return how samples are called."""
+        return f"{self.work_name}-by-{self.way_name}"
+
+
+def state_link(cell: Any, known: Link) -> None:
+    """State what the link took by kind and size."""
+    cell.fact("link_gb_s", known.gb_s, "GB/s")
+    for kind, points in known.measured.items():
+        for size, us in points:
+            cell.sample(f"{int(size) >> 10}KiB", f"{kind.replace('-', '_')}_us", "µs", [us])
+
+
+def measured(cell: Any, world: World, known: Link, case: Case, off_law: list[float]) -> list[float]:
+    """Check, count and time a way; return the errors of its prediction, none if it has none.
+
+    A way that does not fit is left out, with the reason as a fact: so the others are measured.
+    ``off_law`` gets by how many percent the bytes that it sends differ from the law's.
+    """
+    region, work = case.region, case.work
+    before = allocated(world)
+    with gradients_where(trains=work.trains):
+        with cell.phase("build"):
+            made = built(case, world)
+        if isinstance(made, str):
+            cell.fact(f"left_out.{region}", made)
+            return []
+        way, alone, error = made
+        state_bytes = (allocated(world) - before) / 2
+        cell.fact(f"error.{region}", error)
+        ops = ops_of(way.step, world.size)
+        off = state_bytes_sent(cell, world, region, way, ops)
+        if case.way_name == "experts":  # its bytes depend on the router: the law's are a mean
+            cell.fact(f"imbalance.{region}", imbalance(way, world), "×")
+        else:
+            off_law.append(off)
+        cell.fact(f"memory_gb.{region}", (state_bytes + peak(world, way.step)) / _GB, "GB")
+        is_graph = work.kind == "decode" and case.way_name not in NOT_CAPTURED
+        steps = [world.captured(each.step) if is_graph else each.step for each in (way, alone)]
+        with cell.exclusively(region):
+            times = in_turn(cell, world, steps)
+    return stated(cell, world, known, region, way, ops, times)
+
+
+def built(case: Case, world: World) -> tuple[Way, Way, float] | str:
+    """Return a way, itself muted, and its error; or why one of the ranks cannot have it.
+
+    Some ways ask for what a driver, a container or a build of torch may not give: RuntimeError.
+    """
+    make, why = WAYS[case.way_name], ""
+    try:
+        way = make(case.work, world, world.mesh)
+        alone = make(case.work, world, world.muted)
+        error = check(way, case.expected, world)
+        alone.step()
+    except (UnfitError, RuntimeError) as failure:
+        why = str(failure).partition("\n")[0]
+    if world.most(bool(why)):
+        return why or "another rank cannot"
+    return way, alone, world.most(error)
+
+
+def gradients_where(*, trains: bool) -> Any:
+    """Return the mode that steps run in."""
+    return torch.enable_grad() if trains else torch.no_grad()
+
+
+def state_bytes_sent(cell: Any, world: World, region: str, way: Way, ops: list[Op]) -> float:
+    """State what a rank sends, the mean over the ranks; return by how many % the law is missed."""
+    sent = world.mean(sum(law.sent(kind, size, world.size) for kind, size in ops))
+    cell.fact(f"sent_mb.{region}", sent / 1e6, "MB")
+    cell.fact(f"law_mb.{region}", way.law / 1e6, "MB")
+    cell.fact(f"collectives.{region}", world.mean(len(ops)), "collectives")
+    if not way.law:
+        return 0.0 if not sent else 100.0
+    return 100 * abs(sent / way.law - 1)
+
+
+def in_turn(
+    cell: Any, world: World, steps: list[Callable[[], Tensor]]
+) -> tuple[list[float], list[float]]:
+    """Return the ms of a step of each, by turn, on the slowest rank."""
+    taken: tuple[list[float], list[float]] = ([], [])
+    count = cell.params["steps_a_turn"]
+    for turn in range(_WARM + cell.params["turns"]):
+        for at, step in enumerate(steps):
+            ms = world.timed(step, count)
+            if turn >= _WARM:
+                taken[at].append(ms)
+    return taken
+
+
+def stated(
+    cell: Any,
+    world: World,
+    known: Link,
+    region: str,
+    way: Way,
+    ops: list[Op],
+    times: tuple[list[float], list[float]],
+) -> list[float]:
+    """Keep the samples of a way; return the error of its prediction in %, alone in a list."""
+    split, part = times
+    cell.sample(region, "step_ms", "ms", split)
+    cell.sample(region, "part_ms", "ms", part)
+    if not way.law:
+        return []
+    comm_us = world.most(sum(known.us(kind, size) for kind, size in ops))
+    predicted = law.step_ms(median(part), comm_us, way.overlap, way.idle)
+    floor_ms = way.law / known.gb_s / 1e6
+    exposed = [a - b * (1 + way.idle) for a, b in zip(split, part, strict=True)]
+    shares = [100 * ms / whole for ms, whole in zip(exposed, split, strict=True)]
+    idle = [100 * (1 - b / a) for a, b in zip(split, part, strict=True)]
+    cell.sample(region, "exposed_share", "%", shares)
+    cell.sample(region, "not_own_work", "%", idle)
+    cell.fact(f"comm_ms.{region}", comm_us / _US_OF_MS, "ms")
+    cell.fact(f"floor_ms.{region}", floor_ms, "ms")
+    cell.fact(f"bubble_law.{region}", 100 * way.idle / (1 + way.idle), "%")
+    cell.fact(f"predicted_ms.{region}", predicted, "ms")
+    errors = [100 * abs(predicted / ms - 1) for ms in split]
+    cell.sample(region, "prediction_error", "%", errors)
+    return [median(errors)]
+
+
+def allocated(world: World) -> float:
+    """Return the bytes of tensors on this GPU, 0 on a CPU."""
+    return float(torch.cuda.memory_allocated()) if world.device == "cuda" else 0.0
+
+
+def peak(world: World, step: Callable[[], object]) -> float:
+    """Return the most bytes that a step adds to what is there before it, 0 on a CPU."""
+    if world.device != "cuda":
+        return 0.0
+    world.synchronize()
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    step()
+    world.synchronize()
+    return float(world.most(torch.cuda.max_memory_allocated() - before))

@@ -1,0 +1,97 @@
+"""Two and four processes of a CPU: each way is the unsplit model, and a muted one is not."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.paths import ROOT
+from tests.support.split_study import FOLDER
+from tests.support.torch_cpu import PYTHON, needs_torch
+
+CODE = """
+import sys
+import torch
+from checking import Expected, WrongStepError, check
+from counted import ops_of
+from link import Link, measured
+from team import Follower, Team
+from way import UnfitError
+from ways import WAYS
+from work import Work
+from world import World
+
+torch.set_num_threads(1)
+
+def expect_wrong(params, world, name, work):
+    work = Work.of(params | work, world.device)
+    expected = Expected.of(work)
+    with torch.set_grad_enabled(work.trains):
+        way = WAYS[name](work, world, world.mesh)
+        assert check(way, expected, world) < 1e-5, name
+        try:
+            check(WAYS[name](work, world, world.muted), expected, world)
+        except WrongStepError:
+            return
+    raise AssertionError(f"{name}: muted it is right, too")
+
+def run(cell, world, seed):
+    params = cell.params
+    prefill = {"work": "prefill", "model": "llama-tiny", "batch": 1, "tokens": 64}
+    for name in ("tensor", "sequence", "sequence-async", "ring", "ulysses"):
+        expect_wrong(params, world, name, prefill)
+    experts = prefill | {"model": "mixtral-tiny", "batch": 4}
+    for name in ("tensor", "experts"):
+        expect_wrong(params, world, name, experts)
+    train = {"work": "train", "model": "llama-tiny", "batch": 8, "tokens": 8, "microbatches": 4}
+    for name in ("data", "fsdp", "1f1b", "zero"):
+        expect_wrong(params, world, name, train)
+    odd = Work.of(params | prefill | {"tokens": 66}, world.device)
+    try:
+        WAYS["ring"](odd, world, world.mesh)
+    except UnfitError as error:
+        assert "66 tokens" in str(error)
+    else:
+        raise AssertionError("66 tokens were split")
+    known = measured(world, [1024, 8192])
+    assert all(us > 0 for points in known.measured.values() for _, us in points)
+
+lines = Link({"send": [(100.0, 10.0), (400.0, 20.0), (1600.0, 80.0)]})
+assert [round(lines.us("send", size), 6) for size in (1, 100, 200, 400, 800)] == [
+    10, 10, round(10 * 2**0.5, 6), 20, 40
+]
+assert round(lines.us("send", 6400), 6) == 320  # beyond the last: on the last line
+assert lines.gb_s == 1600 / 80 / 1e3
+assert round(lines.us("send", 1600), 6) == 80
+
+import study
+study.run = run
+params, meeting, rank = {"ranks": int(sys.argv[1]), "layers": 8}, sys.argv[2], int(sys.argv[3])
+world = World(rank, params["ranks"], "cpu", meeting)
+run(Follower(params), world, 0)
+world.close()
+"""
+
+
+@pytest.mark.slow
+@needs_torch
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_a_split_model_is_the_whole_one_only_if_its_ranks_communicate(
+    tmp_path: Path, ranks: int
+) -> None:
+    started = [
+        subprocess.Popen(
+            [str(PYTHON), "-c", CODE, str(ranks), str(tmp_path / "meeting"), str(rank)],
+            cwd=FOLDER,
+            env={
+                "PYTHONPATH": f"{ROOT}:{FOLDER}",
+                "PATH": "/usr/bin:/bin",
+                "OMP_NUM_THREADS": "1",
+            },
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(ranks)
+    ]
+    told = [process.communicate(timeout=300)[1] for process in started]
+    assert [process.returncode for process in started] == [0] * ranks, "\n".join(told)

@@ -1,0 +1,152 @@
+"""The worklog on planted measurements: all of it is told, and no sentence outlives its claim."""
+
+import dataclasses
+import re
+from typing import Any
+
+import pytest
+
+from harness.analysis.claims import judge
+from harness.analysis.metrics import Metrics
+from harness.evidence.tables import Tables
+from harness.problem.model import Problem
+from harness.problem.plan import Cell, Selected, plan
+from harness.report.page import Page
+from harness.report.sections import SECTIONS
+from harness.report.worklog import render
+from tests.support import conclusions, reports
+from tests.support.small_evidence import Row, tables
+from tests.support.split_study import FOLDER
+
+pytestmark = pytest.mark.slow
+
+TEMPLATE = FOLDER / "worklog.md.j2"
+STEP_MS = {
+    "whole": 200.0,
+    "tensor": 120.0,
+    "tensor-symmetric": 110.0,
+    "sequence": 118.0,
+    "sequence-async": 106.0,
+    "ring": 112.0,
+    "ring-torch": 125.0,
+    "ulysses": 114.0,
+    "experts": 108.0,
+    "data": 105.0,
+    "data-large": 107.0,
+    "fsdp": 104.0,
+    "fsdp-ahead": 103.0,
+    "fsdp-keep": 103.5,
+    "naive": 210.0,
+    "gpipe": 118.0,
+    "1f1b": 116.0,
+    "interleaved": 112.0,
+    "zero": 109.0,
+}
+PART_MS = 102.0
+MEMORY_GB = {"data": 30.0, "fsdp": 18.0, "gpipe": 40.0, "1f1b": 20.0}
+LINK = ("all_reduce_us", "all_gather_us", "reduce_scatter_us", "all_to_all_us", "send_us")
+
+Series = dict[tuple[str, str], float]
+
+
+def measured(planned: Cell) -> tuple[Series, dict[str, float]]:
+    """Return samples by region and metric, and facts, of a cell as the scripts would."""
+    found: Series = {(f"{size >> 10}KiB", kind): 20.0 for size in (16384,) for kind in LINK}
+    facts: dict[str, float] = {"link_gb_s": 350.0}
+    for name, work in planned.params["works"].items():
+        found[f"{name}-worst", "prediction_error"] = 6.0
+        facts[f"ways_off_law.{name}"] = 0
+        for way in work["ways"]:
+            samples, stated = of_way(f"{name}-by-{way}", way)
+            found |= samples
+            facts |= stated
+    lengths = planned.params.get("sweep", {}).get("lengths", [])
+    for at, length in enumerate(lengths):
+        region, ring, ulysses = f"attention-{length}", 1.0 + at, 0.9 + 1.1 * at
+        found |= {(region, "ring_ms"): ring, (region, "ring_predicted_ms"): ring}
+        found |= {(region, "ulysses_ms"): ulysses, (region, "ulysses_predicted_ms"): ulysses}
+        found[region, "ring_over_ulysses"] = ring / ulysses
+    if lengths:
+        facts |= {"crossover_measured": 1900, "crossover_predicted": 2000, "crossover_error": 5.3}
+    return found, facts
+
+
+def of_way(region: str, way: str) -> tuple[Series, dict[str, float]]:
+    ms = STEP_MS[way]
+    found = {(region, "step_ms"): ms, (region, "part_ms"): PART_MS}
+    facts = {f"sent_mb.{region}": 400.0, f"law_mb.{region}": 400.0, f"error.{region}": 0.004}
+    facts |= {f"memory_gb.{region}": MEMORY_GB.get(way, 25.0), f"collectives.{region}": 8.0}
+    if way != "whole":
+        share = 100 * (ms - PART_MS) / ms
+        found |= {(region, "exposed_share"): share, (region, "not_own_work"): share}
+        found[region, "prediction_error"] = 4.0
+        facts |= {f"comm_ms.{region}": 12.0, f"floor_ms.{region}": 9.0}
+        facts |= {f"predicted_ms.{region}": 1.02 * ms, f"bubble_law.{region}": 10.0}
+    if way == "experts":
+        facts[f"imbalance.{region}"] = 1.02
+    return found, facts
+
+
+@pytest.fixture(scope="module")
+def evidence(problem: Problem) -> Tables:
+    found: dict[str, list[Row]] = {"cells": [], "samples": [], "facts": []}
+    for planned in plan(problem, Selected(rounds=3), "cuda"):
+        name = f"{planned.case}.{planned.variant}.{planned.capture}.r{planned.round}"
+        known = {key: getattr(planned, key) for key in ("variant", "case", "capture", "round")}
+        seen = {"sm_mhz": 1755.0, "sm_mhz_min": 1755.0, "sm_mhz_max": 1755.0}
+        well = {"status": "ok", "doubt": "", "retried": ""}
+        found["cells"].append({"cell": name, **known, **well, **seen})
+        if planned.capture != "timing":
+            continue
+        samples, facts = measured(planned)
+        found["facts"] += [{"cell": name, "name": key, "value": facts[key]} for key in facts]
+        for (region, metric), value in samples.items():
+            about = {"cell": name, "region": region, "metric": metric, "mark": ""}
+            near = [value * (1 + 1e-4 * (at % 3 - 1)) for at in range(20)]
+            found["samples"] += [
+                about | {"index": at, "value": each} for at, each in enumerate(near)
+            ]
+    return tables(**found)
+
+
+@pytest.fixture
+def page(problem: Problem, evidence: Tables) -> Page:
+    metrics = Metrics(problem, evidence)
+    judged = judge(problem, metrics, "cuda")
+    return Page(problem, metrics, judged, reports.of_unknown_scripts(), evidence)
+
+
+def test_everything_that_the_scripts_state_is_told(page: Page, problem: Problem) -> None:
+    on_gpus = [claim.id for claim in problem.claims if not claim.id.startswith("law-cpu-")]
+    verdicts = {one.claim.id: one.verdict for one in page.results}
+    assert {name: verdicts[name] for name in on_gpus} == dict.fromkeys(on_gpus, "reproduced")
+    text = render(TEMPLATE, page)
+    missing = [
+        line
+        for line in text.partition("## Claims")[0].splitlines()
+        if "not measured" in line.lower() and "GPU timeline" not in line
+    ]
+    assert [line.partition(" a GPU")[0] for line in missing] == ["nsys sees"]  # none was planted
+
+
+def test_the_first_screen_is_short(page: Page) -> None:
+    first = render(TEMPLATE, page).split("\n## ")[0]
+    assert len(re.findall(r"\w[\w.,'-]*", first)) <= 420
+
+
+@pytest.mark.parametrize("verdict", ["refuted", "not measured"])
+def test_no_sentence_concludes_what_its_claim_does_not_bear_out(
+    page: Page, verdict: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SECTIONS, "concludes", conclusions.recorded)
+    conclusions.RENDERED.clear()
+    render(TEMPLATE, page)
+    blocks = [block for block in conclusions.RENDERED if block.body]
+    assert {id_ for block in blocks for id_ in block.ids} <= {one.claim.id for one in page.results}
+    every = {one.claim.id for one in page.results}
+    flipped = [dataclasses.replace(one, verdict=verdict) for one in page.results]
+    text = render(TEMPLATE, dataclasses.replace(page, results=flipped, figures={}))
+    assert len(blocks) > 15
+    for block in blocks:
+        assert set(block.ids) <= every
+        assert block.body not in text
