@@ -3,7 +3,7 @@
 HARNESS := .venv/bin/harness
 # One worker more than there are CPUs: many tests wait for a program, a container or a job.
 export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(shell echo $$(($$(nproc) + 1)))
-.PHONY: help setup test test-all battery mutation nightly report browse lint format
+.PHONY: help setup test test-all battery mutation nightly report browse lint format release
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -38,6 +38,7 @@ nightly: battery mutation ## what takes hours: all of the battery, planted defec
 lint: setup ## style and types
 	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy
 	@.venv/bin/hadolint docker/Dockerfile problems/*/Dockerfile
+	@.venv/bin/actionlint && .venv/bin/zizmor --offline --quiet .github
 
 format: setup ## format the code, mend what ruff can mend
 	@.venv/bin/ruff check --fix-only . && .venv/bin/ruff format .
@@ -45,6 +46,9 @@ format: setup ## format the code, mend what ruff can mend
 browse: setup ## the worklogs as a site, on this machine alone
 	@$(HARNESS) browse $(ARGS)
 
+release: setup ## build the release that this commit is tagged as, check it, upload nothing
+	@scripts/release
+
 setup: .venv/ready
 .venv/ready: requirements/harness.lock pyproject.toml
-	@scripts/setup
+	@scripts/setup $(filter problem-%,$(MAKECMDGOALS))

@@ -132,6 +132,33 @@ def test_what_a_page_links_to_exists(page: Path) -> None:
             assert anchor in anchors(target), link
 
 
+def test_every_page_stands_once_in_the_tree_of_the_documentation() -> None:
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    kinds = re.findall(r"^## (.+)$", index, re.MULTILINE)
+    assert kinds == ["Tutorials", "How-to guides", "Reference", "Explanation"]
+    listed = re.findall(r"^- .*?\]\(([\w-]+\.md)\)", index, re.MULTILINE)
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    assert sorted(listed) == sorted(pages)
+
+
+def test_the_front_door_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 700
+
+
+def test_the_site_s_home_page_asks_three_questions_and_its_links_lead_somewhere() -> None:
+    home = (ROOT / "harness" / "site" / "home.md").read_text(encoding="utf-8")
+    asked = re.findall(r"^## \[(.+)\]\((.+)\)$", home, re.MULTILINE)
+    assert [question for question, _ in asked] == [
+        "My model is slow",
+        "I have a capture",
+        "I want to learn",
+    ]
+    for link in re.findall(r"\]\(([^)\s]+)\)", home):
+        name, _, anchor = link.partition("#")
+        assert not anchor or anchor in anchors(ROOT / name), link
+        assert (ROOT / name).is_file(), link
+
+
 def anchors(page: Path) -> set[str]:
     """Return the anchors of a page's headings as GitHub makes them."""
     if page.suffix == ".py":

@@ -58,9 +58,14 @@ def opening(asked: Here, expected: Mapping[Key, float]) -> str:
 
 def _duration(asked: Here, expected: Mapping[Key, float]) -> str:
     seconds = Estimate(asked.to_run, expected, asked.jobs).left(0.0)
-    if seconds is None:
+    if seconds is not None:
+        return f"; about {in_words(seconds)} by earlier runs, after set-up"
+    elsewhere = asked.durations_elsewhere()
+    if elsewhere is None:
         return "; how long they take here is not known yet"
-    return f"; about {in_words(seconds)} by earlier runs, after set-up"
+    machine, there = elsewhere
+    seconds = Estimate(asked.to_run, there, asked.jobs).left(0.0) or 0.0
+    return f"; not timed here yet: about {in_words(seconds)} as on the {machine} of the report"
 
 
 def interrupted(work: Executed, argv: Sequence[str]) -> Iterator[str]:

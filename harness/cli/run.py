@@ -167,11 +167,14 @@ def _carried_out(asked: "Here", *, worklog: bool, json: bool) -> int:
     """Set up, run the cells, and say how it ended; return how many cells failed."""
     from harness.cli import account
     from harness.cli.waiting import Waiting
+    from harness.engines import downloads
 
     expected = asked.durations()
     messages: list[str] = []
     with Waiting(quiet=json) as waiting:
         waiting.say(account.opening(asked, expected))
+        if wanted := downloads.in_words(asked.downloads()):
+            waiting.say(wanted)
         work = asked.install(messages.append if json else waiting.say, waiting.work_on)
     started = time.monotonic()
     failed = _execute(work, expected, quiet=json)

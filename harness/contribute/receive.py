@@ -73,7 +73,7 @@ def _checked(folder: Path, problems: Path, name: str) -> ReceivedReport:
             for part in ("evidence", "captures"):
                 if (folder / part).is_dir():
                     shutil.copytree(folder / part, again / part)
-            publish.render(problem, again)
+            publish.render(problem, again, folder.parent)
             pages = recorded.IntegrityCheck(folder)
             recorded.hold_pages(pages, again)
             faults += [f"{fault.file} {fault.what}" for fault in pages.faults]

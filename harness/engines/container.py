@@ -11,8 +11,9 @@ from pathlib import Path
 
 from harness.engines import inside, rights
 from harness.engines.docker_cli import RUN_LABEL, Client, Name, explained
+from harness.engines.downloads import Downloads
 from harness.engines.engine import Command, Node, OnHost
-from harness.engines.image import builds, fetch, pulls
+from harness.engines.image import builds, fetch, missing, pulls, staged
 from harness.engines.local import Local, lock_hashes
 from harness.engines.options import Options
 from harness.engines.rights import Mount
@@ -51,16 +52,15 @@ class Container(OnHost, ABC):
 
     def preparation(self, environments: list[str]) -> list[list[str]]:
         """Return the commands that build the missing images, after filling their build contexts."""
+        fetched = pulls(self._client, self._problem, environments)
         if self._host:
-            return self._host.preparation(environments) + pulls(
-                self._client, self._problem, environments
-            )
-        missing = [build for build in self._builds if not self._client.image_digest(build.tag)]
-        for build in missing:
-            build.stage()
-        return [build.argv(self._client) for build in missing] + pulls(
-            self._client, self._problem, environments
-        )
+            return self._host.preparation(environments) + fetched
+        return staged(self._client, self._builds) + fetched
+
+    def downloads(self, environments: list[str]) -> Downloads:
+        """Return the locks and bases of the images that are missing."""
+        host = self._host
+        return host.downloads(environments) if host else missing(self._client, self._builds)
 
     def prepare(self, environments: list[str], log: Path) -> None:
         """Build the images that are missing, or the overlays on the host's interpreter."""

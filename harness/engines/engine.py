@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from harness.engines.downloads import Downloads
 from harness.engines.options import Options
 from harness.evidence.kinds import KINDS
 from harness.ground import files, process
@@ -98,6 +99,10 @@ class Engine(Protocol):
         """Return the commands that would build the missing parts of these environments."""
         ...
 
+    def downloads(self, environments: list[str]) -> Downloads:
+        """Return what ``prepare`` would download; nothing is built or fetched for that."""
+        ...
+
     def prepare(self, environments: list[str], log: Path) -> None:
         """Build the missing parts; ToolError if that fails."""
         ...
@@ -143,6 +148,10 @@ class OnHost:
         from harness.machine.host import Host
 
         return Host.detect()
+
+    def downloads(self, environments: list[str]) -> Downloads:  # noqa: ARG002
+        """Return nothing: what it needs is here."""
+        return Downloads()
 
 
 def cell_input(cell: Cell, target: Target, out: str, locks: str) -> str:

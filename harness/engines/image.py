@@ -4,10 +4,12 @@ import hashlib
 import os
 import re
 import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.engines.docker_cli import Client, explained
+from harness.engines.downloads import Downloads
 from harness.engines.local import CPU_TORCH, PROBE_LOCK
 from harness.engines.options import Options
 from harness.ground import files, process
@@ -45,6 +47,24 @@ class Build:
     def context(self) -> Path:
         """Return the folder that the build sees."""
         return CHECKOUT / ".envs" / "images" / re.sub(r"\W", "-", self.tag)
+
+    def downloads(self) -> tuple[list[Path], list[str]]:
+        """Return the locks whose packages the build downloads, and the images that it begins with.
+
+        Locks that an argument does not choose stay out, as do images that none is made of.
+        """
+        wanted = set(self.arguments.values()) | {"tools.lock"}
+        locks = [
+            path
+            for name, path in self.sources.items()
+            if path.suffix == ".lock" and (path.name in wanted or name.startswith("env/"))
+        ]
+        text = self.sources[self.dockerfile].read_text(encoding="utf-8")
+        bases = dict(re.findall(r"^ARG (\w+_IMAGE)=(\S+)$", text, re.MULTILINE))
+        if "without" in (self.arguments.get("PROFILERS"), self.arguments.get("NVCC")):
+            bases = {name: image for name, image in bases.items() if name == "BASE_IMAGE"}
+        images = [self.arguments.get(name) or image for name, image in bases.items()]
+        return ([] if self.wheels else locks), images
 
     def stage(self) -> None:
         """Fill the context with the image's own files; the rest of the checkout stays out."""
@@ -95,6 +115,22 @@ class Build:
             text = log.read_text(encoding="utf-8", errors="replace")
             why = explained(text) or done.detail
             raise ToolError(f"building {self.tag} {done.status}: {why}", where=log)
+
+
+def missing(client: Client, images: Iterable[Build]) -> Downloads:
+    """Return what building those of the images downloads that the engine has not."""
+    named = [build.downloads() for build in images if not client.image_digest(build.tag)]
+    locks = dict.fromkeys(lock for each, _ in named for lock in each)
+    bases = dict.fromkeys(base for _, each in named for base in each)
+    return Downloads(tuple(locks), images=tuple(bases), into=f"the images of {client.name}")
+
+
+def staged(client: Client, images: Iterable[Build]) -> list[list[str]]:
+    """Fill the contexts of the images that the engine has not; return the commands that build."""
+    absent = [build for build in images if not client.image_digest(build.tag)]
+    for build in absent:
+        build.stage()
+    return [build.argv(client) for build in absent]
 
 
 def pulls(client: Client, problem: Problem, environments: list[str]) -> list[list[str]]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
+from harness.engines.downloads import Downloads
 from harness.engines.engine import Command, Node, OnHost, cell_input, compile_threads
 from harness.engines.options import Options
 from harness.evidence.kinds import KINDS
@@ -41,14 +42,23 @@ class Local(OnHost):
         """Return the pip commands for the environments that are not installed yet."""
         return [
             argv
-            for folder, commands in self._installs(environments)
+            for folder, _, commands in self._installs(environments)
             if not folder.is_dir()
             for argv in commands(folder)
         ]
 
+    def downloads(self, environments: list[str]) -> Downloads:
+        """Return the locks of the folders that are not here yet; none of them with --wheels."""
+        installs = self._installs(environments)
+        missing = tuple(lock for folder, lock, _ in installs if not folder.is_dir())
+        if self._wheels or not missing:
+            return Downloads()
+        for_cpu = missing[0] == self._lock and not self.node.target.gpu
+        return Downloads(missing, (CPU_TORCH,) if for_cpu else (), into=str(self.store))
+
     def prepare(self, environments: list[str], log: Path) -> None:
         """Install the missing environments; each appears whole or not at all."""
-        for folder, commands in self._installs(environments):
+        for folder, _, commands in self._installs(environments):
             if folder.is_dir():
                 continue
             # Never in place of another's: cells of a node that shares the folder may use that.
@@ -129,17 +139,18 @@ class Local(OnHost):
         """Return the folder of the probe's packages beside torch, None where no GPU needs them."""
         return self.store / f"probe-{_hash(PROBE_LOCK)[:12]}" if self.node.target.gpu else None
 
-    def _installs(self, environments: list[str]) -> Iterator[tuple[Path, Commands]]:
-        """Yield each folder that the cells need, and the commands that fill it."""
+    def _installs(self, environments: list[str]) -> Iterator[tuple[Path, Path, Commands]]:
+        """Yield each folder that the cells need, its lock, and the commands that fill it."""
         if self._interpreter is None:
-            yield self._base, self._base_commands
+            yield self._base, self._lock, self._base_commands
         if self.probe_overlay:
-            yield self.probe_overlay, partial(self._overlay_commands, PROBE_LOCK)
+            yield self.probe_overlay, PROBE_LOCK, partial(self._overlay_commands, PROBE_LOCK)
         for name in environments:
             overlay = self.overlay(name)
-            lock = self._problem.environments[name].lock
-            if overlay and lock:
-                yield overlay, partial(self._overlay_commands, self._problem.folder / lock)
+            own = self._problem.environments[name].lock
+            if overlay and own:
+                lock = self._problem.folder / own
+                yield overlay, lock, partial(self._overlay_commands, lock)
 
     def _base_commands(self, folder: Path) -> list[list[str]]:
         pip = [str(folder / "bin" / "python"), *_PIP_INSTALL]

@@ -21,6 +21,7 @@ class Page:
     """The problem, its evidence and claims; ``figures`` maps file names to SVG text.
 
     ``folder`` is the report's, where its captures lie; ``root`` leads from the page to it.
+    ``reference`` is the same study's page of a GPU, beside a page of a CPU.
     """
 
     problem: Problem
@@ -31,6 +32,7 @@ class Page:
     folder: Path = Path()
     figures: dict[str, str] = field(default_factory=dict)
     root: str = ""
+    reference: "Page | None" = None
 
     @property
     def target(self) -> TargetRecord:

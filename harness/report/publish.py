@@ -67,7 +67,7 @@ def publish(
         tables = extraction.extract(run, built / "evidence")
         _note_met(problem, built, target.parent)
         prepared = kept_captures.prepare(problem, run, completeness.measured(tables), built)
-        pages = render(problem, built)
+        pages = render(problem, built, target.parent)
         captures = kept_captures.divide(prepared, "\n".join(pages.values()), built, store)
         loss = "" if replace else completeness.loss(target, built)
         folder = target.with_name(target.name + index.PARTIAL) if loss else target
@@ -99,20 +99,33 @@ def _note_met(problem: Problem, built: Path, others: Path) -> None:
     provenance.write(built / "evidence", evidence.model_copy(update={"met": earlier}))
 
 
-def render(problem: Problem, folder: Path) -> dict[str, str]:
+def render(problem: Problem, folder: Path, others: Path | None = None) -> dict[str, str]:
     """Write worklog, pages and figures from the evidence and captures that stand in ``folder``.
 
-    A short run and a run on a CPU get the short page, which is the same for every problem. Return
+    A short run and a run on a CPU get the short page, which is the same for every problem; that of
+    a CPU shows a GPU's report from the folder ``others``, the one around ``folder`` if None. Return
     the text of each page by its path in ``folder``.
     """
     bounded.allow(folder, confined.budget(folder / "evidence", _DRAWING_S))
     page = page_of(problem, folder)
+    if page.target.device == "cpu":
+        page = replace(page, reference=_of_gpu(problem, others or folder.parent))
     texts = _draw(page)
     _write(folder / "figures", figure_files.texts(page.figures))
     _write(folder / PAGES, {Path(name).name: texts[name] for name in texts if "/" in name})
     files.write_text(folder / "README.md", texts["README.md"])
     card.write(page, folder)
     return texts
+
+
+def _of_gpu(problem: Problem, reports: Path) -> Page | None:
+    """Return the page of the problem's first report of a GPU in a folder, None if none is whole."""
+    for report in (each for each in index.reports(reports.parent) if each.parent == reports):
+        with contextlib.suppress(HarnessError):
+            page = page_of(problem, report)
+            if page.target.device != "cpu":
+                return page
+    return None
 
 
 def _draw(page: Page) -> dict[str, str]:

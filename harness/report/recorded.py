@@ -202,7 +202,7 @@ def _render(checked: IntegrityCheck, problem: Problem) -> None:
         for part in ("evidence", "captures"):
             if (checked.folder / part).is_dir():
                 shutil.copytree(checked.folder / part, again / part)
-        publish.render(problem, again)
+        publish.render(problem, again, checked.folder.parent)
         hold_pages(checked, again)
 
 

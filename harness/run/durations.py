@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.evidence import provenance
+from harness.evidence.provenance import EvidenceProvenance
 from harness.ground.errors import HarnessError
 from harness.problem.plan import Cell
 from harness.store.run_folder import Run
@@ -43,6 +44,24 @@ def earlier(
     return {key: seconds[name] for name, key in wanted.items() if name in seconds}
 
 
+def published(
+    reports: Path, problem: str, cells: Sequence[Cell]
+) -> tuple[str, dict[Key, float]] | None:
+    """Return the first machine whose report holds one of the cells, and their seconds there."""
+    wanted = {_recording(cell.name): key_of(cell) for cell in cells}
+    for folder in sorted((reports / problem).glob("[!.]*")):
+        try:
+            origin = provenance.load(folder / "evidence")
+        except HarnessError:
+            continue
+        seconds = {
+            wanted[name]: value for name, value in _seconds(origin).items() if name in wanted
+        }
+        if seconds:
+            return origin.run.target.name, seconds
+    return None
+
+
 def _of_run(folder: Path, target: str) -> dict[str, float]:
     run = Run.open(folder)
     if run.provenance.target.name != target:
@@ -52,8 +71,10 @@ def _of_run(folder: Path, target: str) -> dict[str, float]:
 
 def _of_report(folder: Path, target: str) -> dict[str, float]:
     origin = provenance.load(folder / "evidence")
-    if origin.run.target.name != target:
-        return {}
+    return _seconds(origin) if origin.run.target.name == target else {}
+
+
+def _seconds(origin: EvidenceProvenance) -> dict[str, float]:
     return {_recording(cell.cell): cell.wall_s for cell in origin.cells if cell.status == "ok"}
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness.engines import choose
+from harness.engines.downloads import Downloads
 from harness.engines.engine import Engine, Node
 from harness.engines.options import Options
 from harness.evidence.provenance import Ceilings, Origin, RunArguments
@@ -107,6 +108,16 @@ class Here(Session):
         """Return the seconds that the same cells took before on this model of machine."""
         name, target = self.problem.folder.name, self.node.target.name
         return durations.earlier(checkout.runs(), checkout.reports(), name, target, self.cells)
+
+    def durations_elsewhere(self) -> tuple[str, dict[Key, float]] | None:
+        """Return a machine that a report was made on, and the cells' seconds there."""
+        return durations.published(checkout.reports(), self.problem.folder.name, self.cells)
+
+    def downloads(self) -> Downloads:
+        """Return what the first engine to try would download."""
+        name, _ = choose.choose(self.request.engine, self.node.target)[0]
+        engine = choose.make(name, self.problem, self.node, self.request.options)
+        return engine.downloads(self.environments)
 
     def pasteable(self) -> Iterator[str]:
         """Yield the shell lines that would do the same by hand, with the first engine to try."""

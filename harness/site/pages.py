@@ -20,21 +20,14 @@ from harness.site import (
 )
 from harness.site.build import Navigation, Sources
 from harness.site.terms import terms
-from harness.site.tree import WIDE, Tree
+from harness.site.tree import Tree
 
-_DOCUMENTS = (
-    *("glossary", "findings", "diagnosis", "differences", "measurement", "statistics"),
-    *("memory", "inspect", "foreign-captures", "other-tools"),
-)
-"""Pages of docs/ for who reads worklogs."""
+_INDEX = "docs/README.md"
+"""The tree of the documentation: a heading a kind, below it the pages of that kind."""
 _CLAIM = re.compile(r'(<a id="([\w.-]+)"></a>)(`[\w.-]+`)')
 """A claim's name in the table of a worklog; on the site it leads to the claim's evidence."""
-_HOME = (
-    f"{WIDE}# Worklogs\n\n"
-    "Each study reproduces one slowdown on the GPU that its card names, measures it, and explains"
-    " it from the top of the stack down. Behind a worklog stand its claims with their samples, its"
-    " kernels with their counters, its timelines and its captures.\n\n"
-)
+_HOME = Path(__file__).with_name("home.md")
+"""What stands above the cards of the home page: three questions, and where each leads."""
 
 
 def sources(checkout: Path, studies: Sequence[Page], problems: Iterable[Problem] = ()) -> Sources:
@@ -44,10 +37,10 @@ def sources(checkout: Path, studies: Sequence[Page], problems: Iterable[Problem]
     findings. Raises HarnessError for a report that cannot be shown.
     """
     tree = Tree(checkout)
-    for name in _DOCUMENTS:
-        _add_page(tree, checkout / "docs" / f"{name}.md")
+    documents = _documents(tree)
     worklogs = [_add_worklog(tree, study) for study in studies]
-    findings = finding_pages.add(tree, problems)
+    without = list(problems)
+    findings = finding_pages.add(tree, without)
     panels = timelines.Panels(checkout)
     navigation: Navigation = [{"Worklogs": "index.md"}]
     for study, worklog in zip(studies, worklogs, strict=True):
@@ -58,12 +51,32 @@ def sources(checkout: Path, studies: Sequence[Page], problems: Iterable[Problem]
         behind = _behind(tree, study, findings, panels, others)
         navigation.append({_title(study, studies): [*worklog, *behind]})
     tree.pages["index.md"] = _home(tree, studies)
-    reference: list[object] = [f"docs/{name}.md" for name in _DOCUMENTS]
     elsewhere = [page for page in findings.values() if not page.startswith("reports/")]
     if elsewhere:
-        reference.append({"Findings shown": sorted(elsewhere)})
-    navigation.append({"Reference": reference})
+        documents["Reference"].append({"Findings shown": sorted(elsewhere)})
+    shown = {Path(page).parent.parent for page in elsewhere}  # their links mean the worklog
+    unmeasured = [
+        _add_page(tree, page)
+        for page in (problem.folder / "README.md" for problem in without)
+        if page.is_file() and page.parent.relative_to(checkout) not in shown
+    ]
+    if unmeasured:
+        navigation.append({"Studies without a report": unmeasured})
+    navigation += [{kind: pages} for kind, pages in documents.items()]
     return Sources(tree, navigation, terms(tree, findings))
+
+
+def _documents(tree: Tree) -> dict[str, list[object]]:
+    """Add the pages of the documentation; return them by the headings of its index."""
+    parts = re.split(r"^## (.+)$", (tree.checkout / _INDEX).read_text("utf-8"), flags=re.MULTILINE)
+    _add_page(tree, tree.checkout / _INDEX)
+    return {
+        kind: [
+            _add_page(tree, tree.checkout / "docs" / name)
+            for name in re.findall(r"^- .*?\]\(([\w-]+\.md)\)", part, re.MULTILINE)
+        ]
+        for kind, part in zip(parts[1::2], parts[2::2], strict=True)
+    }
 
 
 def _of_problem(study: Page, studies: Sequence[Page]) -> list[Page]:
@@ -130,7 +143,8 @@ def _home(tree: Tree, studies: Sequence[Page]) -> str:
     cards = filter(None, every)
     shown = (f'<section class="card" markdown="1">\n\n{card}\n\n</section>' for card in cards)
     body = "\n\n".join(shown)
-    return f'{_HOME}<div class="cards" markdown="1">\n\n{body}\n\n</div>\n'
+    home = _HOME.read_text(encoding="utf-8")
+    return f'{home}<div class="cards" markdown="1">\n\n{body}\n\n</div>\n'
 
 
 def _add_page(tree: Tree, file: Path) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from typer.testing import CliRunner, Result
 from harness.cli import account
 from harness.cli.app import app
 from harness.engines import ENGINES
+from harness.engines.downloads import Downloads, in_words
+from harness.evidence import provenance
 from harness.ground import checkout
 from harness.ground.errors import StoreError
 from harness.store import run_lock
@@ -194,3 +197,25 @@ def test_a_dry_run_tells_cells_and_how_long_they_took(
     shown = harness(monkeypatch, "--full", "--dry-run").stdout
     (fast,) = (line.split() for line in shown.splitlines() if line.split()[:2] == ["small", "fast"])
     assert fast[2:4] == ["timing", "5"]
+
+
+def test_a_run_says_first_what_it_downloads_and_how_long_it_took_on_another_machine(
+    house: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert harness(monkeypatch, "--worklog").exit_code == 0
+    evidence = house / "reports" / "9-example" / "toy-gpu" / "evidence"
+    known = provenance.load(evidence)
+    target = known.run.target.model_copy(update={"name": "other GPU"})
+    run = known.run.model_copy(update={"target": target})
+    cells = tuple(cell.model_copy(update={"wall_s": 30.0}) for cell in known.cells)
+    changed = known.model_copy(update={"run": run, "cells": cells})
+    provenance.write(evidence, changed)
+    shutil.rmtree(house / "runs")
+    wanted = Downloads(packages=("a-package",), into="/somewhere")
+    monkeypatch.setattr(Toy, "downloads", lambda *_: wanted)
+    done = harness(monkeypatch)
+    first, second, *_ = done.stdout.splitlines()
+    assert first.startswith("the short path of 9-example: 6 of 20 cells; not timed here yet: about")
+    assert first.endswith("as on the other GPU of the report")
+    assert second == in_words(wanted)
+    assert "/somewhere" not in harness(monkeypatch, "--json").stdout

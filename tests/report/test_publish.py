@@ -240,6 +240,20 @@ def test_a_report_says_how_many_of_its_claims_earlier_runs_had_met(tmp_path: Pat
     assert provenance.load(report / "evidence").met == {}
 
 
+def test_a_page_of_a_cpu_shows_the_report_of_a_gpu_beside_it(tmp_path: Path) -> None:
+    asked = "    needs: cuda\n    headline: true\n"
+    study = manifest.load(written(tmp_path, GOOD + asked))
+    places = tmp_path / "reports", tmp_path / "store"
+    of_gpu = publish.publish(study, timed(tmp_path / "gpu", 2.0), *places).folder
+    run = timed(tmp_path / "cpu", 1.0)
+    target = {"name": "a CPU", "slug": "cpu", "device": "cpu"}
+    run.note(run.recorded.model_copy(update={"target": origin(target=target).target}))
+    text = (publish.publish(study, run, *places).folder / "README.md").read_text()
+    assert f"(../{of_gpu.name}/README.md) shows" in text
+    assert "| `faster`: Fast is faster. | 0.5× |" in text
+    assert publish.render(study, places[0] / "9-example" / "cpu")["README.md"] == text
+
+
 def test_a_report_whose_evidence_is_damaged_is_not_replaced(
     problem: Problem, run_of: RunOf, tmp_path: Path
 ) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from harness.engines.downloads import Downloads
 from harness.engines.engine import Command, Node
 from harness.engines.options import Options
 from harness.machine.monitor import GpuMonitor, GpuSample
@@ -66,6 +67,9 @@ class Toy:
 
     def preparation(self, environments: list[str]) -> list[list[str]]:
         return [["toy-install", *environments]]
+
+    def downloads(self, environments: list[str]) -> Downloads:
+        return Downloads()
 
     def prepare(self, environments: list[str], log: Path) -> None:
         pass

@@ -1,9 +1,11 @@
 """The claims of a worklog: the line of verdicts that it begins with, and the table of all."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from harness.analysis.claims import ClaimResult
 from harness.analysis.scope import scope
+from harness.analysis.units import counted
 from harness.analysis.verdict import TESTED
 from harness.problem import plan, state
 from harness.problem.model import Problem
@@ -24,10 +26,9 @@ def verdict_line(page: Page) -> Markdown:
     title. Of an unfinished run it says so, and of a run of other scripts than the problem has now.
     """
     judged = scope(page.problem, page.results, page.provenance.run).judged
-    headlines = [result for result in judged if result.claim.headline] or judged
     counts = verdicts.tally(verdicts.by_verdict(judged)) if judged else "no claims"
-    title = verdicts.title(verdicts.by_verdict(headlines))
-    parts = [f"**{title} on {escape(page.target.name)}** ({counts})", *_software(page)]
+    title = f"{_title(page, judged)} on {escape(page.target.name)}"
+    parts = [f"**{title}** ({counts})", *_software(page)]
     line = f"{', '.join(parts)}."
     if page.provenance.unfinished:
         ran, planned = page.provenance.unfinished
@@ -40,6 +41,23 @@ def verdict_line(page: Page) -> Markdown:
             " are the run's, the words are of the scripts as they are now.**"
         )
     return Markdown(line)
+
+
+def _title(page: Page, judged: Sequence[ClaimResult]) -> str:
+    """Return in a few words how the headline claims fared; on a CPU, what was looked at at all.
+
+    A study is about a GPU: without one nobody has seen whether its slowdown is there.
+    """
+    if page.target.device == "cpu":
+        times = any(
+            page.problem.metric(name).timed for each in judged for name, _, _ in each.claim.sides
+        )
+        what = "" if times else "structure and memory of "
+        if not judged:
+            return "Nothing checked here: it needs a GPU; run"
+        return f"Checked here: {what}{counted(len(judged), 'claim')},"
+    headlines = [result for result in judged if result.claim.headline] or judged
+    return verdicts.title(verdicts.by_verdict(headlines))
 
 
 def claims(page: Page) -> Markdown:

@@ -1,14 +1,12 @@
-"""The page of a short run, or of a CPU: the claims judged, and where to judge the others."""
+"""The page of a short run, or of a CPU: what it is of, and the claims judged."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from harness.analysis.claims import ClaimResult
 from harness.analysis.claims import advised as of_advice
 from harness.analysis.measured import Measured
 from harness.analysis.scope import scope
-from harness.problem.plan import has_short_path
-from harness.report.escape import Markdown, attribute, code, escape, prose, table
+from harness.report.escape import Markdown, attribute, escape, prose, table
 from harness.report.numbers import measured
 from harness.report.page import Page
 from harness.report.sections.advice import advice
@@ -32,7 +30,7 @@ def asked(page: Page) -> Markdown:
     if on_cpu:
         lines.append(
             "Those are about the code that runs and the memory that it allocates; times on a CPU"
-            " say nothing of a GPU."
+            " say nothing of a GPU, so whether anything is slow is not judged here."
         )
     return Markdown(f"{prose(page.problem.summary)}\n\n{' '.join(lines)}")
 
@@ -51,30 +49,6 @@ def judged(page: Page) -> Markdown:
     head = ["statement", "measured", "bound", "verdict"]
     rows = [_row(page, result) for result in results]
     return table(head, rows, numeric_from=len(head), whole=True)
-
-
-def elsewhere(page: Page) -> Markdown:
-    """Return the list of the claims that need another device, "" if there are none.
-
-    Those that its short path leaves out are marked.
-    """
-    results = scope(page.problem, page.results, page.provenance.run).elsewhere
-    return _list(results, " (full run)" if has_short_path(page.problem) else "")
-
-
-def left_out(page: Page) -> Markdown:
-    """Return the list of the claims outside of the short path, "" if there are none."""
-    return _list(scope(page.problem, page.results, page.provenance.run).left_out)
-
-
-def _list(results: Sequence[ClaimResult], mark: str = "") -> Markdown:
-    claims = [result.claim for result in results]
-    return Markdown(
-        "\n".join(
-            f"- {code(claim.id)}{'' if claim.headline else mark}: {prose(claim.statement)}"
-            for claim in claims
-        )
-    )
 
 
 def _row(page: Page, result: ClaimResult) -> list[str]:

@@ -14,6 +14,7 @@ from harness.problem.model import Problem
 from harness.problem.state import state
 from harness.report import publish
 from harness.report.page import Page
+from harness.report.sections import elsewhere as beyond
 from harness.report.sections import short
 from harness.report.sections.claims import verdict_line
 from harness.report.worklog import render
@@ -87,8 +88,8 @@ def test_each_claim_stands_in_one_place(
     shown = of_run(problem, 1.0, 1.0, 1.0, device=device, is_short=is_short)
     head, *rows = rows_of(short.judged(shown))
     assert (head, len(rows)) == (["statement", "measured", "bound", "verdict"], judged)
-    assert listed(short.elsewhere(shown)) == elsewhere
-    assert listed(short.left_out(shown)) == left_out
+    assert listed(beyond.elsewhere(shown)) == elsewhere
+    assert listed(beyond.left_out(shown)) == left_out
     assert f"({judged} of {judged} tested claims reproduced)" in verdict_line(shown)
 
 
@@ -176,8 +177,31 @@ def test_the_whole_page_holds_no_half_sentence(
 ) -> None:
     shown = of_run(problem, 1.0, 1.0, 1.0, device=device, is_short=is_short)
     text = render(publish.SHORT, shown)
-    assert text.startswith("# A title\n\n**Reproduced on a GPU**")
+    count = "1 claim" if is_short else "2 claims"
+    title = f"Checked here: {count}, on a GPU" if device == "cpu" else "Reproduced on a GPU"
+    assert text.startswith(f"# A title\n\n**{title}** (")
     assert "not measured" not in text
     assert ("## What needs a GPU" in text) == (device == "cpu")
     assert ("## What needs the full run" in text) == is_short
     assert "## What to do" not in text
+
+
+COUNTED = GOOD.replace("sample: wall_time}", "fact: calls}").replace("unit: ms", "unit: calls")
+
+
+def test_what_was_counted_on_a_cpu_is_called_structure_and_memory(tmp_path: Path) -> None:
+    shown = of_run(load(written(tmp_path, COUNTED)), 1.0, device="cpu", is_short=False)
+    assert verdict_line(shown).startswith("**Checked here: structure and memory of 1 claim, on a")
+
+
+def test_beside_a_report_of_a_gpu_its_values_stand_with_a_link_to_it(problem: Problem) -> None:
+    gpu = replace(of_run(problem, 1.0, 1.0, 1.0), folder=Path("reports/9-example/some-gpu"))
+    shown = replace(of_run(problem, 3.0, 3.0, 3.0, device="cpu"), reference=gpu)
+    text = beyond.elsewhere(shown)
+    assert text.startswith("Nothing in this section was measured here")
+    assert "[a GPU](../some-gpu/README.md)" in text
+    head, *rows = rows_of(text)
+    assert head == ["claim", "on a GPU", "bound", "verdict there"]
+    assert [row[0].partition(":")[0] for row in rows] == ["`on-gpu`"]
+    assert rows[0][1] == "1 ms"  # the GPU's, not the 3 ms of this run
+    assert listed(text) == []
