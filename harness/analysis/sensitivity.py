@@ -82,7 +82,8 @@ OF_KERNELS = (
     *("low-occupancy-registers", "low-occupancy-shared", "latency-bound", "barrier-imbalance"),
     *("issue-bound", "integer-bound", "special-function-bound", "fp64-bound", "fp32-bound"),
     *("shared-memory-bound", "tensor-cores-unused", "inter-sm-traffic", "tensor-bound"),
-    *("dram-bound", "host-memory-traffic"),
+    *("dram-bound", "host-memory-traffic", "constant-divergence", "local-arrays", "global-sums"),
+    *("grid-barrier", "frequent-barriers", "l1-bound", "slow-range-reduction", "small-tiles"),
 )
 """The findings on kernels, by id: a GPU's host lacks the readers, which their registry imports."""
 _HOST_AHEAD = tuple(

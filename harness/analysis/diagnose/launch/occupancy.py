@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from harness.analysis.diagnose import kernel_thresholds as thresholds
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.kernel_view import KernelView
-from harness.analysis.diagnose.launch import residual, resources, shape
+from harness.analysis.diagnose.launch import residual, resources, shape, warps
 
 _METRIC = "sm__maximum_warps_per_active_cycle_pct"
 
@@ -19,7 +19,7 @@ def raised(view: KernelView, limiter: str) -> float | None:
     fits = shape.theoretical_occupancy(view)
     if fits is None or fits > thresholds.LOW_OCCUPANCY:
         return None
-    if view.use(resources.TENSOR) >= thresholds.PIPELINED or residual.waits_most_for_barriers(view):
+    if view.use(resources.TENSOR) >= thresholds.PIPELINED or warps.wait_most_for_barriers(view):
         return None
     return shape.raised_occupancy(view, limiter)
 

@@ -6,10 +6,16 @@ from harness.analysis.diagnose.kernel import (
     atomics_contention,
     bank_conflicts,
     cache_thrash,
+    constant_divergence,
     fp64_bound,
+    frequent_barriers,
+    global_sums,
+    grid_barrier,
     host_memory_traffic,
     inter_sm_traffic,
+    local_arrays,
     register_spills,
+    slow_range_reduction,
     tail_effect,
     tensor_cores_unused,
     tile_quantisation,
@@ -26,7 +32,11 @@ _SPECIFIC: tuple[FindingModule[KernelView], ...] = (
     cache_thrash,
     bank_conflicts,
     warp_divergence,
+    constant_divergence,
+    local_arrays,
     register_spills,
+    global_sums,
+    slow_range_reduction,
     atomics_contention,
     host_memory_traffic,
     too_few_blocks,
@@ -35,6 +45,8 @@ _SPECIFIC: tuple[FindingModule[KernelView], ...] = (
     inter_sm_traffic,
     tensor_cores_unused,
     fp64_bound,
+    frequent_barriers,
+    grid_barrier,
 )
 """The findings whose waits would otherwise be taken for latency."""
 
@@ -68,12 +80,3 @@ def never_idle(view: KernelView) -> bool:
     """Return whether schedulers always have warps that are ready: dispatch limits, not latency."""
     ready = warps.ready(view)
     return ready is not None and ready >= kernel_thresholds.READY
-
-
-def waits_most_for_barriers(view: KernelView) -> bool:
-    """Return whether warps wait longer at barriers than for any other reason, and long."""
-    states = {
-        reason: part for reason, part in warps.stalls(view).items() if reason not in warps.RUNNING
-    }
-    barrier = states.get("barrier", 0.0)
-    return barrier >= kernel_thresholds.BARRIER_WAITS and barrier == max(states.values())

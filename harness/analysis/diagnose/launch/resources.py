@@ -15,6 +15,7 @@ DRAM, L2, FABRIC = "DRAM", "L2", "L2 fabric"
 L1, LSU = "L1 and shared-memory data", "load/store instructions"
 ISSUE, FMA, ALU, XU = "issue slots", "FMA pipe", "ALU pipe", "special-function pipe"
 FP64, TENSOR, ATOMICS, DSHARED = "FP64 pipe", "tensor pipe", "L2 atomics", "distributed shared"
+CONSTANT = "constant cache"
 MEMORY = (DRAM, L2, FABRIC, L1, LSU, ATOMICS, DSHARED)
 COMPUTE = (ISSUE, FMA, ALU, XU, FP64, TENSOR)
 
@@ -42,6 +43,7 @@ _PARTS: dict[str, tuple[str, ...]] = {
     FP64: ("sm__pipe_fp64_cycles_active", "sm__inst_executed_pipe_fp64"),
     TENSOR: ("sm__pipe_tensor_cycles_active", "sm__inst_executed_pipe_tensor"),
     ATOMICS: ("lts__d_atomic_input_cycles_active",),
+    CONSTANT: (),  # from counts
     DSHARED: ("l1tex__m_xbar2l1tex_read_sectors_mem_dshared",),
 }
 """The metrics of each part without their roll-up; the highest of those collected is its use."""
@@ -85,6 +87,11 @@ def while_busy(view: Counted) -> tuple[str, float] | None:
     return max(highest.items(), key=lambda item: item[1], default=None)
 
 
+def percents(view: Counted, name: str) -> dict[str, float]:
+    """Return what the report holds of a part: percents of its peak over the launch, by metric."""
+    return _percents(view, name, _ELAPSED)
+
+
 def _collected(view: Counted, name: str) -> tuple[str, float] | None:
     """Return the metric with the highest use, and that use in percent of the peak."""
     percents = _percents(view, name, _ELAPSED)
@@ -112,6 +119,8 @@ def _from_counts(view: Counted, name: str) -> tuple[str, float] | None:
         return computed.shared_wavefronts(view)
     if name == L2:
         return computed.l2_to_sm(view)
+    if name == CONSTANT:
+        return computed.constants(view)
     if name in _LANES:
         return computed.pipe(view, _LANES[name])
     return None

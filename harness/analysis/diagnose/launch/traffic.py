@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from harness.analysis.diagnose import kernel_thresholds as thresholds
-from harness.analysis.diagnose.launch import computed, mix
+from harness.analysis.diagnose.launch import computed, mix, resources, shape
 from harness.analysis.diagnose.launch.counted import Counted
 
 _SECTOR = 32  # bytes
@@ -15,6 +15,8 @@ _REQUESTS = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"
 _LOADS = frozenset({"LDG"})
 _WAVEFRONTS = "memory_l1_wavefronts_shared"
 ATOMIC_SLICE = "lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed"
+_PATH = "l1tex__data_pipe_lsu_wavefronts"
+_ELAPSED = ".avg.pct_of_peak_sustained_elapsed"
 _CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared"
 _PASSED = "l1tex__data_pipe_lsu_wavefronts_mem_shared"
 
@@ -108,12 +110,41 @@ def conflicts(view: Counted) -> float | None:
 
 
 def shared_part(view: Counted) -> float | None:
-    """Return the part of L1's data wavefronts that belong to shared memory."""
+    """Return the part of L1's data wavefronts that belong to shared memory.
+
+    1 where only shared memory's are known: L1's use is computed from them then.
+    """
     shared = view.get(f"{_PASSED}.sum", _WAVEFRONTS)
-    whole = view.get("l1tex__data_pipe_lsu_wavefronts.sum")
+    whole = _wavefronts(view)
     if shared is None:
         return None
-    return min(1.0, shared / whole) if whole else 1.0
+    if whole is None:
+        return None if resources.percents(view, resources.L1) else 1.0
+    return min(1.0, shared / whole) if whole else 0.0
+
+
+def beside_shared(view: Counted) -> float:
+    """Return the part of the work of L1's data that is no access of shared memory; 1 if unknown.
+
+    Tensor cores that read shared memory themselves (wgmma) make no wavefronts of the path: their
+    reads of its banks count as shared memory's.
+    """
+    shared, percents = shared_part(view), resources.percents(view, resources.L1)
+    path, busiest = percents.get(f"{_PATH}{_ELAPSED}"), max(percents.values(), default=0.0)
+    if shared is None:
+        return 1.0
+    return (1 - shared) * (path / busiest if path is not None and busiest else 1.0)
+
+
+def _wavefronts(view: Counted) -> float | None:
+    """Return the wavefronts that passed L1's data path: an SM's takes one a cycle at most."""
+    counted, percent = view.get(f"{_PATH}.sum"), view.get(f"{_PATH}{_ELAPSED}")
+    if counted is not None:
+        return counted
+    sms, cycles = shape.sm_count(view), shape.elapsed_cycles(view)
+    if percent is None or sms is None or cycles is None:
+        return None
+    return percent / 100 * sms * cycles
 
 
 def local_instructions(view: Counted) -> float | None:

@@ -13,7 +13,7 @@ from harness.analysis.diagnose.launch.counted import Counted, Instruction
 _BACK = 64
 """Instructions between a result and its first use: compilers hoist loads by a loop body."""
 _REGISTER = re.compile(r"\bR(\d{1,3})\b")
-_MADE_BY = mix.ATOMIC | mix.LOCAL | mix.LOAD
+_MADE_BY = mix.ATOMIC | mix.LOCAL | mix.LOAD | mix.CONSTANT
 
 
 def share(view: Counted, opcodes: frozenset[str]) -> float | None:
@@ -39,6 +39,18 @@ def _maker(instructions: tuple[Instruction, ...], index: int) -> str:
         if earlier.opcode in _MADE_BY and read & mix.written(earlier):
             return earlier.opcode
     return sampled.opcode
+
+
+def for_constants(view: Counted) -> float | None:
+    """Return the part of the warps' cycles spent waiting for loads of constant memory.
+
+    No more than they wait for the queue of such loads (MIO) or for their results (short
+    scoreboard): arithmetic that reads a constant is sampled while it waits for its pipe, too.
+    """
+    sampled = share(view, mix.CONSTANT)
+    if sampled is None:
+        return None
+    return min(sampled, warps.waiting(view, "mio_throttle", "short_scoreboard"))
 
 
 def for_memory(view: Counted) -> float | None:

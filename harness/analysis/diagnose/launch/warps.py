@@ -1,5 +1,6 @@
 """The stalls of a launch's warps, and the share of their threads that worked."""
 
+from harness.analysis.diagnose import kernel_thresholds as thresholds
 from harness.analysis.diagnose.launch import shape
 from harness.analysis.diagnose.launch.counted import Counted
 
@@ -18,6 +19,7 @@ _LATENCY = "smsp__average_warp_latency_per_inst_issued.ratio"
 _HELD = "sm__warps_active.avg.pct_of_peak_sustained_active"
 _SCHEDULERS = 4  # of an SM: NVIDIA's architectures from Volta on
 THREADS = "smsp__thread_inst_executed_per_inst_executed.ratio"
+WORKING = "smsp__thread_inst_executed_pred_on_per_inst_executed.ratio"
 
 
 def stalls(view: Counted) -> dict[str, float]:
@@ -48,6 +50,13 @@ def waiting(view: Counted, *reasons: str) -> float:
     """Return the part of the warps' cycles spent in these states; 0 where it is not known."""
     states = stalls(view)
     return sum(states.get(reason, 0.0) for reason in reasons)
+
+
+def wait_most_for_barriers(view: Counted) -> bool:
+    """Return whether warps wait longer at barriers than for any other reason, and long."""
+    states = {reason: part for reason, part in stalls(view).items() if reason not in RUNNING}
+    barrier = states.get("barrier", 0.0)
+    return barrier >= thresholds.BARRIER_WAITS and barrier == max(states.values())
 
 
 def an_instruction(view: Counted, *reasons: str) -> float | None:
@@ -89,6 +98,11 @@ def ready(view: Counted) -> float | None:
 def threads(view: Counted) -> float | None:
     """Return the threads that execute an instruction of a warp, on average: 32 at most."""
     return view.get(THREADS)
+
+
+def working_threads(view: Counted) -> float | None:
+    """Return the threads of an instruction that no predicate turns off, on average."""
+    return view.get(WORKING)
 
 
 def threads_of_block(view: Counted) -> float:
