@@ -6,7 +6,7 @@ import polars as pl
 
 from harness.analysis.diagnose import memory_thresholds
 from harness.analysis.diagnose.memory_repeats import repeated
-from harness.captures.memory.roles import PROGRAM
+from harness.evidence.roles import PROGRAM
 
 QUARTERS = 4
 """Parts of the measured steps, equal in events, in each of which what grows has to grow."""

@@ -22,9 +22,9 @@ class Life:
     """A block from the event that handed it out to the one that freed it; bytes as rounded.
 
     ``begun`` is -1 for one that stood before the first event, ``freed`` None for one that stands
-    at the snapshot, ``pool`` None where only an event's segment can tell. ``dropped`` is the event
+    at the snapshot, ``pool`` None where only an event's segment can tell. ``released`` is the event
     from which no tensor holds it: until it is freed, another stream may use it; None where that is
-    not recorded. ``role`` is who asked, as roles.py names it.
+    not recorded. ``role`` is who asked, as evidence/roles.py names it.
     """
 
     begun: int
@@ -33,7 +33,7 @@ class Life:
     bytes: int
     site: str
     pool: str | None = None
-    dropped: int | None = None
+    released: int | None = None
     role: str | None = None
 
 
@@ -48,7 +48,7 @@ def lives(snapshot: "Snapshot", sites: Sequence[str], names: "StackNames") -> li
     live: dict[int, Life] = {}
     for index, (event, change) in enumerate(zip(snapshot.events, snapshot.allocated, strict=True)):
         if event.action == "free_requested" and event.addr in live:
-            live[event.addr].dropped = index
+            live[event.addr].released = index
         if not change:
             continue
         if event.addr is None:
@@ -65,8 +65,8 @@ def lives(snapshot: "Snapshot", sites: Sequence[str], names: "StackNames") -> li
     for address, (pool, block) in snapshot.standing.items():
         if address not in live:
             site, role = names.site(block.frames), names.role(block.frames)
-            dropped = None if block.live else -1
-            found.append(Life(-1, None, address, block.size, site, pool, dropped, role))
+            released = None if block.live else -1
+            found.append(Life(-1, None, address, block.size, site, pool, released, role))
     return found
 
 
@@ -86,7 +86,7 @@ def blocks(lived: Sequence[Life], pools: list[str] | None) -> "pl.DataFrame":
             ],
             "site": [life.site for life in rows],
             "bytes": [life.bytes for life in rows],
-            "dropped": [life.dropped for life in rows],
+            "released": [life.released for life in rows],
             "role": [life.role for life in rows],
         },
     )

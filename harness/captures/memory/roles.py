@@ -3,9 +3,7 @@
 import re
 from collections.abc import Sequence
 
-OPTIMIZER, LOAD, WEIGHTS, MODULE, PROGRAM = "optimizer", "load", "weights", "module", "program"
-"""An update; a checkpoint that is read; a module as it is made or moved; a module's forward pass;
-the program itself, outside of all modules."""
+from harness.evidence.roles import LOAD, MODULE, OPTIMIZER, PROGRAM, WEIGHTS
 
 _OPTIMIZER = re.compile(r"(^|/)torch/optim/(?!lr_scheduler)\w+\.py$")
 # torch.save asks for nothing on a GPU.

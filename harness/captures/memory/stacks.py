@@ -66,7 +66,7 @@ class StackNames:
         return self._stacks[key]
 
     def role(self, frames: Any) -> str | None:
-        """Return what part of the program asked, as roles.py names it.
+        """Return what part of the program asked, as evidence/roles.py names it.
 
         None where no Python frame outside torch is recorded, as on the thread of a backward pass.
         """

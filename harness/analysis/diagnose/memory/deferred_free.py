@@ -36,8 +36,8 @@ _BUFFERS = 2
 def found(view: MemoryView) -> Iterator[Finding]:
     """Yield what waits at the peak of the measured steps, of the line that has most of it."""
     at, level = view.top
-    waits = pl.col("freed").is_null() | (pl.col("freed") > pl.col("dropped") + 1)
-    waiting = view.live(at).filter(pl.col("dropped") <= at, waits)
+    waits = pl.col("freed").is_null() | (pl.col("freed") > pl.col("released") + 1)
+    waiting = view.live(at).filter(pl.col("released") <= at, waits)
     held = int(waiting["bytes"].sum())
     largest = int(waiting["bytes"].max() or 0)  # type: ignore[arg-type]  # integers
     gain = view.part(max(held - _BUFFERS * largest, 0))

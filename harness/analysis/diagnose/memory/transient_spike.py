@@ -19,6 +19,7 @@ import polars as pl
 from harness.analysis.diagnose import memory_thresholds, thresholds
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.memory_view import MemoryView
+from harness.evidence.roles import OPTIMIZER
 
 KIND = FindingKind(
     "transient-spike",
@@ -30,7 +31,7 @@ KIND = FindingKind(
         "compute in place, or in the precision of the result",
     ),
 )
-OPTIMIZER = FindingKind(
+OF_UPDATE = FindingKind(
     KIND.id,
     "memory",
     "The optimizer's temporaries make the peak; before and after it far less is in use.",
@@ -58,7 +59,7 @@ def _brief(view: MemoryView) -> pl.Expr:
 
 def _of_update(view: MemoryView) -> Iterator[Finding]:
     at, level = view.top
-    made = view.blocks.filter(_brief(view), pl.col("role") == "optimizer")
+    made = view.blocks.filter(_brief(view), pl.col("role") == OPTIMIZER)
     then = view.by_site(view.live(at).join(made, on="index", how="semi"))
     gain = view.part(level - _without(view, made))
     if then.is_empty() or gain < thresholds.MATTERS:
@@ -69,7 +70,7 @@ def _of_update(view: MemoryView) -> Iterator[Finding]:
         view.size("of it temporaries of the optimizer", size),
         view.size("highest level without them", _without(view, made)),
     )
-    yield OPTIMIZER.finding(
+    yield OF_UPDATE.finding(
         then["site"][0], evidence, share=view.part(size), gain=gain, confidence=0.9
     )
 

@@ -17,6 +17,7 @@ from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.memory.kept_checkpoint import duplicates
 from harness.analysis.diagnose.memory_view import MemoryView
 from harness.evidence.capture import NO_STACK
+from harness.evidence.roles import OPTIMIZER
 
 KIND = FindingKind(
     "unused-gradients",
@@ -35,7 +36,7 @@ states of 8-bit ones."""
 def found(view: MemoryView) -> Iterator[Finding]:
     """Yield the gradients that were made in the first half of the steps and stand at their end."""
     kept = view.blocks.filter(pl.col("freed").is_null(), pl.col("index") >= 0)
-    states = kept.filter(pl.col("role") == "optimizer")
+    states = kept.filter(pl.col("role") == OPTIMIZER)
     # The thread of a backward pass has no Python frame.
     backward = pl.col("role").is_null() & (
         (pl.col("site") == NO_STACK) | pl.col("site").str.contains("::", literal=True)
@@ -50,7 +51,7 @@ def found(view: MemoryView) -> Iterator[Finding]:
         return
     begun = pl.col("index") <= (view.first + view.last) // 2
     unused = kept.filter(backward, begun, ~_as_large(states))
-    weights = kept.filter(pl.col("role").is_in(["weights", "load", "program", "module"]), begun)
+    weights = kept.filter(pl.col("role") != OPTIMIZER, begun)
     size = duplicates(unused, weights)
     if not size:
         return
