@@ -256,14 +256,17 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
     "memory_mark_parts": {"index": "int", "pool": "str", "part": "str", "bytes": "int"},
     # Blocks that the history handed out, from the event that did to the one that freed them (null:
     # none did), and those that stood before its first event (index -1), whose site is known where
-    # the snapshot has their stack; bytes as rounded by the allocator. Empty where addresses are not
-    # recorded.
+    # the snapshot has their stack; bytes as rounded by the allocator. released: the event from
+    # which no tensor holds it (-1: one before the first). role: what part of the program asked for
+    # it (evidence/roles.py), null without a Python stack. Empty without addresses.
     "memory_blocks": {
         "index": "int",
         "freed": "int",
         "pool": "category",
         "site": "category",
         "bytes": "int",
+        "released": "int",
+        "role": "category",
     },
     # Segments that the history reserved; at that time free_bytes: free in the partly used segments
     # of their pool, cached_bytes: in its segments without a block. Empty where addresses are not

@@ -74,8 +74,12 @@ class Device:
         yield
         self._pool = (0, 0)
 
-    def new(self, size: int, site: str = "model.py") -> int:
-        """Return the address of a block."""
+    def new(self, size: int, site: str = "model.py", *torch: tuple[str, str]) -> int:
+        """Return the address of a block.
+
+        ``torch`` are file and function of torch's own frames below the site, innermost first; the
+        thread of a backward pass has no stack, which an empty site stands for.
+        """
         size = max(1, -(-size // 512)) * 512
         small = size <= MIB
         fits = [
@@ -92,6 +96,11 @@ class Device:
         if piece > size:
             segment.pieces[offset + size] = (piece - size, False)
         self._event("alloc", segment.address + offset, size, site)
+        below = [
+            {"filename": f"/site-packages/torch/{file}", "line": 1, "name": name}
+            for file, name in torch
+        ]
+        self.history[-1]["frames"][:0] = below
         return segment.address + offset
 
     def drop(self, *addresses: int) -> None:
@@ -109,6 +118,11 @@ class Device:
                     merged[offset] = (piece, used)
             segment.pieces = merged
             self._event("free_completed", address, size)
+
+    def release(self, address: int) -> None:
+        """Let go of a block that another stream may still use: it is free once it is dropped."""
+        segment = next(s for s in self.segments if s.address <= address < s.address + s.size)
+        self._event("free_requested", address, segment.pieces[address - segment.address][0])
 
     def fail(self, size: int, device_free: int, site: str = "model.py") -> None:
         """Ask for more than the driver has, which has ``device_free``; the cache is given back."""

@@ -49,10 +49,13 @@ from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.memory import abstain as memory_abstain
 from harness.analysis.diagnose.memory import (
     dead_pool,
+    deferred_free,
     fragmentation,
+    kept_checkpoint,
     leak,
     out_of_memory,
     transient_spike,
+    unused_gradients,
 )
 from harness.analysis.diagnose.memory import healthy as memory_healthy
 from harness.analysis.diagnose.memory_view import MemoryView
@@ -178,7 +181,10 @@ MEMORY = Family[MemoryView](
         out_of_memory,
         fragmentation,
         dead_pool,
+        deferred_free,
         transient_spike,
+        kept_checkpoint,
+        unused_gradients,
         leak,
     ),
     healthy=memory_healthy,

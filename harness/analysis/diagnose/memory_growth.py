@@ -5,9 +5,15 @@ from dataclasses import dataclass
 import polars as pl
 
 from harness.analysis.diagnose import memory_thresholds
+from harness.analysis.diagnose.memory_repeats import repeated
+from harness.evidence.roles import PROGRAM
 
 QUARTERS = 4
 """Parts of the measured steps, equal in events, in each of which what grows has to grow."""
+_KEYS = (("site", "bytes"), ("site",))
+_QUEUED, _OWN_LOOP = 0.7, 0.5
+"""Confidence in what repeats tell: that a queue grows; that a loop of the program's own leaves what
+it does not free, which layers could do that are no modules."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +37,15 @@ class Steps:
 class Growth:
     """Blocks left evenly in each quarter, by the columns ``keys``: line and size, or line alone.
 
-    ``confidence`` is that steps left them: 0 where it may be the layers of a single pass.
+    ``confidence`` is that steps left them: 0 where it may be the layers of a single pass. Of what
+    is ``queued`` the oldest are freed, and more are made.
     """
 
     kinds: pl.DataFrame
     keys: tuple[str, ...]
     total: int
     confidence: float
+    queued: bool = False
 
 
 def growth(steps: Steps, least: float) -> Growth | None:
@@ -50,7 +58,7 @@ def growth(steps: Steps, least: float) -> Growth | None:
         return None
     rows = steps.by_quarter(steps.blocks)
     left = rows.filter(pl.col("freed").is_null())
-    for keys in (("site", "bytes"), ("site",)):
+    for keys in _KEYS:
         steady = _steady(left, keys)
         total = int(steady["total"].sum())
         if steady.is_empty() or total < least:
@@ -58,18 +66,80 @@ def growth(steps: Steps, least: float) -> Growth | None:
         leaking = left.join(steady.select(keys), on=keys, how="semi")
         confidence = _confidence(steps, rows, leaking, keys)
         return None if confidence is None else Growth(steady, keys, total, confidence)
-    return None
+    return _queue(rows, least)
+
+
+def _queue(rows: pl.DataFrame, least: float) -> Growth | None:
+    """Return the blocks that a queue holds more of with each repeat, None below ``least`` bytes.
+
+    In each quarter of the repeats a line's blocks are freed that waited, always the oldest, and as
+    many more are made as in the other quarters. What a pass through layers makes, or an update of
+    weight after weight, is not freed while it goes on.
+    """
+    repeats = repeated(rows)
+    if repeats is None:
+        return None
+    waited = _waited(rows, repeats.begun)
+    left = pl.col("freed").is_null()
+    in_turn = pl.col("index").filter(~left).max() < pl.col("index").filter(left).min()
+    queues = waited.group_by("site").agg(in_turn.alias("in_turn")).filter("in_turn")
+    changes = pl.concat(
+        [
+            waited.with_columns(at="index", change=1),
+            waited.drop_nulls("freed").with_columns(at="freed", change=-1),
+        ]
+    ).join(queues, on="site", how="semi")
+    cuts = [repeats.begun[repeats.count * part // QUARTERS] for part in range(QUARTERS + 1)]
+    whole = changes.filter(pl.col("at").is_between(cuts[0], cuts[-1], closed="left"))
+    quarter = pl.Series(cuts[1:]).search_sorted(whole["at"], side="right")
+    change = pl.col("change")
+    added = (
+        whole.with_columns(quarter=quarter)
+        .group_by("site", "quarter")
+        .agg(count=change.sum(), size=(change * pl.col("bytes")).sum(), freed=(change < 0).sum())
+    )
+    steady = _even_kinds(added.filter(pl.col("freed") > 0), ("site",))
+    total = int(steady["total"].sum())
+    if steady.is_empty() or total < least:
+        return None
+    return Growth(steady, ("site",), total, _QUEUED, queued=True)
+
+
+def _waited(rows: pl.DataFrame, begun: pl.Series) -> pl.DataFrame:
+    """Return the blocks that outlive the repeat that made them; ``begun`` are the repeats'."""
+    alive = rows["freed"].fill_null(rows["index"].max())
+    later = begun.search_sorted(alive) > begun.search_sorted(rows["index"], side="right")
+    return rows.filter(later | rows["freed"].is_null())
+
+
+def _own_loop(rows: pl.DataFrame) -> bool:
+    """Return whether repeats are told by a line of the program itself, outside of all modules.
+
+    Layers are called by a module's forward pass, which is a loop of the module's.
+    """
+    repeats = repeated(rows)
+    return repeats is not None and bool(
+        (rows.filter(pl.col("site") == repeats.line)["role"].fill_null("") == PROGRAM).all()
+    )
 
 
 def _steady(left: pl.DataFrame, keys: tuple[str, ...]) -> pl.DataFrame:
     """Return the kinds of blocks, by ``keys``, of which each quarter leaves about as many."""
     size = pl.col("bytes").sum()
-    by_quarter = left.group_by(*keys, "quarter").agg(count=pl.len(), size=size)
-    kinds = by_quarter.group_by(keys).agg(
-        quarters=pl.len(),
-        even=_even("count") & _even("size"),
-        count=pl.col("count").sum(),
-        total=pl.col("size").sum(),
+    return _even_kinds(left.group_by(*keys, "quarter").agg(count=pl.len(), size=size), keys)
+
+
+def _even_kinds(by_quarter: pl.DataFrame, keys: tuple[str, ...]) -> pl.DataFrame:
+    """Return the kinds of which each quarter has about as many, with count and total of all."""
+    kinds = (
+        by_quarter.filter(pl.col("count") > 0)
+        .group_by(keys)
+        .agg(
+            quarters=pl.len(),
+            even=_even("count") & _even("size"),
+            count=pl.col("count").sum(),
+            total=pl.col("size").sum(),
+        )
     )
     return kinds.filter(pl.col("quarters") == QUARTERS, "even")
 
@@ -113,7 +183,11 @@ def _confidence(
         and blocks > count * memory_thresholds.FEW_BLOCKS
         for part, blocks, deepest, count in falls
     )
-    return 0.6 if again else graphs or (0.0 if repeats else None)
+    if again or graphs:
+        return 0.6
+    if not repeats:
+        return None
+    return _OWN_LOOP if _own_loop(rows) else 0.0
 
 
 def _graphs(left: pl.DataFrame) -> bool:

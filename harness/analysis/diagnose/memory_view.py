@@ -177,7 +177,7 @@ def _view(capture: Capture, capacity: int | None) -> MemoryView:
 
 def _blocks(blocks: pl.DataFrame, last: int) -> pl.DataFrame:
     outlived = pl.when(pl.col("freed") <= last).then("freed")
-    texts = pl.col("pool", "site").cast(pl.String)
+    texts = pl.col("pool", "site", "role").cast(pl.String)
     return blocks.filter(pl.col("index") <= last).with_columns(texts, freed=outlived).sort("index")
 
 

@@ -22,7 +22,9 @@ class Life:
     """A block from the event that handed it out to the one that freed it; bytes as rounded.
 
     ``begun`` is -1 for one that stood before the first event, ``freed`` None for one that stands
-    at the snapshot, ``pool`` None where only an event's segment can tell.
+    at the snapshot, ``pool`` None where only an event's segment can tell. ``released`` is the event
+    from which no tensor holds it: until it is freed, another stream may use it; None where that is
+    not recorded. ``role`` is who asked, as evidence/roles.py names it.
     """
 
     begun: int
@@ -31,6 +33,8 @@ class Life:
     bytes: int
     site: str
     pool: str | None = None
+    released: int | None = None
+    role: str | None = None
 
 
 def lives(snapshot: "Snapshot", sites: Sequence[str], names: "StackNames") -> list[Life]:
@@ -43,6 +47,8 @@ def lives(snapshot: "Snapshot", sites: Sequence[str], names: "StackNames") -> li
     found: list[Life] = []
     live: dict[int, Life] = {}
     for index, (event, change) in enumerate(zip(snapshot.events, snapshot.allocated, strict=True)):
+        if event.action == "free_requested" and event.addr in live:
+            live[event.addr].released = index
         if not change:
             continue
         if event.addr is None:
@@ -53,12 +59,14 @@ def lives(snapshot: "Snapshot", sites: Sequence[str], names: "StackNames") -> li
         elif change < 0:
             found.append(Life(-1, index, event.addr, -change, names.site(None)))
         if change > 0:
-            live[event.addr] = Life(index, None, event.addr, change, sites[index])
+            role = names.role(event.frames)
+            live[event.addr] = Life(index, None, event.addr, change, sites[index], role=role)
             found.append(live[event.addr])
     for address, (pool, block) in snapshot.standing.items():
         if address not in live:
-            site = names.site(block.frames)
-            found.append(Life(-1, None, address, block.size, site, pool))
+            site, role = names.site(block.frames), names.role(block.frames)
+            released = None if block.live else -1
+            found.append(Life(-1, None, address, block.size, site, pool, released, role))
     return found
 
 
@@ -78,6 +86,8 @@ def blocks(lived: Sequence[Life], pools: list[str] | None) -> "pl.DataFrame":
             ],
             "site": [life.site for life in rows],
             "bytes": [life.bytes for life in rows],
+            "released": [life.released for life in rows],
+            "role": [life.role for life in rows],
         },
     )
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from harness.captures.memory import roles
 from harness.captures.memory.snapshot import UNREADABLE
 from harness.evidence.capture import NO_STACK
 from harness.ground.errors import CaptureError
@@ -37,6 +38,7 @@ class StackNames:
         self._path = path
         self._sites: dict[bytes | int, str] = {}
         self._stacks: dict[bytes | int, str] = {}
+        self._roles: dict[bytes | int, str | None] = {}
         self._contents: dict[tuple[int, ...], int] = {}
 
     def site(self, frames: Any) -> str:
@@ -63,6 +65,16 @@ class StackNames:
             self._stacks[key] = f"{text[: _MOST_CHARACTERS - 1]}…" if cut else text
         return self._stacks[key]
 
+    def role(self, frames: Any) -> str | None:
+        """Return what part of the program asked, as evidence/roles.py names it.
+
+        None where no Python frame outside torch is recorded, as on the thread of a backward pass.
+        """
+        key = self._key(frames)
+        if key not in self._roles:
+            self._roles[key] = _role(self._decoded(frames))
+        return self._roles[key]
+
     def _key(self, frames: Any) -> bytes | int:
         if isinstance(frames, msgspec.Raw):
             return bytes(frames)
@@ -79,10 +91,9 @@ class StackNames:
             raise CaptureError(f"a damaged stack: {error}", where=self._path) from error
 
 
-def _outside(stack: object) -> list[object]:
+def _outside(recorded: object) -> list[object]:
     """Return the first six Python frames outside torch, or of other frames if there are none."""
-    if not isinstance(stack, list):
-        return []
+    stack = _members(recorded)
     outside: list[object] = []
     for frame in stack:
         file = _path(frame)
@@ -97,6 +108,17 @@ def _outside(stack: object) -> list[object]:
         if frames := [frame for frame, name in zip(stack, names, strict=True) if wanted(name)]:
             return frames[:_MOST_FRAMES]
     return stack[:_MOST_FRAMES]
+
+
+def _role(stack: object) -> str | None:
+    frames = [(_path(frame), _part(frame, "name")) for frame in _members(stack)]
+    python = [frame for frame in frames if _PYTHON.search(frame[0])]
+    own = next((at for at, (file, _) in enumerate(python) if not _TORCH.search(file)), None)
+    return None if own is None else roles.role(python[:own], python[own:])
+
+
+def _members(stack: object) -> list[object]:
+    return stack if isinstance(stack, list) else []
 
 
 def _text(frames: list[object]) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.analysis.diagnose import conclude, known_findings
+from harness.analysis.diagnose import conclude
 from harness.analysis.diagnose.finding import Finding
 from harness.evidence.capture import Capture
 from harness.evidence.tables import SCHEMAS, empty, frame
@@ -511,7 +511,3 @@ def test_a_graphs_pool_beside_which_others_grew_is_dead() -> None:
 @pytest.mark.parametrize("name", ["stack_013_graphs", "stack_bf16_graphs"])
 def test_a_graph_alone_with_its_pool_is_healthy(name: str) -> None:
     assert first_of(DATA / f"memory/{name}.json.gz").id == "healthy"
-
-
-def test_all_findings_on_memory_are_tried_here() -> None:
-    assert known_findings.MEMORY.kinds().keys() == {"out-of-memory", *PROGRAMS}

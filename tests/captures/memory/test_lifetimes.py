@@ -119,3 +119,20 @@ def test_a_block_that_was_not_split_counts_whole_where_it_stands(tmp_path: Path)
     assert rows == [(-1, 1024), (0, 2048)]
     assert tables["memory_by_pool"].row(0) == (-1, "default", 1024, 4096)
     assert tables["memory_free"].rows() == [(0, 1024, 0, 1024)]
+
+
+def test_a_block_that_waits_for_another_stream_is_released_before_it_is_freed(
+    tmp_path: Path,
+) -> None:
+    """The second is released, and stands as its stream has not passed; the third is held."""
+    device = Device()
+    first, second, _ = (device.new(2 * MIB) for _ in range(3))
+    device.release(first)
+    device.drop(first)
+    device.release(second)
+    rows = device.capture(tmp_path).tables["memory_blocks"]
+    assert rows.select("index", "released", "freed").rows() == [
+        (1, 4, 5),
+        (2, 6, None),
+        (3, None, None),
+    ]

@@ -6,6 +6,10 @@ a matrix of attention scores. Activations that many layers leave for the backwar
 blocks: so FEW_BLOCKS of them have to make MOST_OF_SPIKE of what is temporary at the peak. The
 finding is of the line that adds most to it. Removing
 them, wherever the same lines make them, saves at most what the peak falls.
+
+An optimizer that goes by lists of tensors (foreach, torch's default on a GPU) makes temporaries as
+large as all parameters together, though none is larger than a weight. They are the finding where
+the peak would fall without them: then no activations, but the update makes it.
 """
 
 from collections.abc import Iterator
@@ -15,6 +19,7 @@ import polars as pl
 from harness.analysis.diagnose import memory_thresholds, thresholds
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.memory_view import MemoryView
+from harness.evidence.roles import OPTIMIZER
 
 KIND = FindingKind(
     "transient-spike",
@@ -26,14 +31,53 @@ KIND = FindingKind(
         "compute in place, or in the precision of the result",
     ),
 )
+OF_UPDATE = FindingKind(
+    KIND.id,
+    "memory",
+    "The optimizer's temporaries make the peak; before and after it far less is in use.",
+    fix=(
+        "update in one kernel, which makes no temporaries: fused=True (Adam, AdamW, SGD, Adagrad)",
+        "or one tensor at a time: foreach=False",
+        "update each weight as its gradient is made, and free it"
+        " (Tensor.register_post_accumulate_grad_hook)",
+        "keep states in fewer bits",
+    ),
+)
 
 
 def found(view: MemoryView) -> Iterator[Finding]:
-    """Yield the blocks at the peak of the measured steps."""
+    """Yield the temporaries of an optimizer at the peak, or else the few blocks that make it."""
     if not view.recorded or view.blocks.is_empty():
         return
+    of_update = list(_of_update(view))
+    yield from of_update or _few(view)
+
+
+def _brief(view: MemoryView) -> pl.Expr:
+    return pl.col("freed").is_not_null() & (pl.col("index") >= view.first)
+
+
+def _of_update(view: MemoryView) -> Iterator[Finding]:
     at, level = view.top
-    brief = pl.col("freed").is_not_null() & (pl.col("index") >= view.first)
+    made = view.blocks.filter(_brief(view), pl.col("role") == OPTIMIZER)
+    then = view.by_site(view.live(at).join(made, on="index", how="semi"))
+    gain = view.part(level - _without(view, made))
+    if then.is_empty() or gain < thresholds.MATTERS:
+        return
+    size = int(then["bytes"].sum())
+    evidence = (
+        view.size("peak of allocated bytes", level),
+        view.size("of it temporaries of the optimizer", size),
+        view.size("highest level without them", _without(view, made)),
+    )
+    yield OF_UPDATE.finding(
+        then["site"][0], evidence, share=view.part(size), gain=gain, confidence=0.9
+    )
+
+
+def _few(view: MemoryView) -> Iterator[Finding]:
+    at, level = view.top
+    brief = _brief(view)
     live = view.live(at)
     known = int(view.blocks.filter(pl.col("index") < 0)["bytes"].sum())
     kept = max(int(live.filter(~brief)["bytes"].max() or 0), view.before - known)  # type: ignore[arg-type]  # integers
@@ -42,7 +86,8 @@ def found(view: MemoryView) -> Iterator[Finding]:
     made, largest = int(large["bytes"].sum()), int(large["bytes"].head(1).sum())
     if made < memory_thresholds.MOST_OF_SPIKE * int(spike["bytes"].sum()):
         return
-    gain = view.part(level - _without(view, large))
+    alike = view.blocks.filter(brief).join(large, on=["site", "bytes"], how="semi")
+    gain = view.part(level - _without(view, alike))
     if gain < thresholds.MATTERS:
         return
     evidence = (
@@ -56,15 +101,12 @@ def found(view: MemoryView) -> Iterator[Finding]:
     yield KIND.finding(where, evidence, share=view.part(made), gain=gain, confidence=0.9)
 
 
-def _without(view: MemoryView, large: pl.DataFrame) -> int:
-    """Return the highest level of the measured steps without short-lived blocks such as these."""
-    alike = view.blocks.filter(pl.col("index") >= view.first, pl.col("freed").is_not_null()).join(
-        large, on=["site", "bytes"], how="semi"
-    )
+def _without(view: MemoryView, blocks: pl.DataFrame) -> int:
+    """Return the highest level of the measured steps without some short-lived blocks of them."""
     changes = pl.concat(
         [
-            alike.select("index", change="bytes"),
-            alike.select(pl.col("freed").alias("index"), change=-pl.col("bytes")),
+            blocks.select("index", change="bytes"),
+            blocks.select(pl.col("freed").alias("index"), change=-pl.col("bytes")),
         ]
     )
     summed = changes.group_by("index").agg(pl.col("change").sum())

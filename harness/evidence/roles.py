@@ -1,0 +1,12 @@
+"""What part of a program asked for a block of memory: the values of memory_blocks' role."""
+
+OPTIMIZER = "optimizer"
+"""An update."""
+LOAD = "load"
+"""What reads a checkpoint."""
+WEIGHTS = "weights"
+"""A module as it is made or moved."""
+MODULE = "module"
+"""A module's forward pass."""
+PROGRAM = "program"
+"""The program itself, outside of all modules."""
