@@ -2,7 +2,7 @@
 
 OPTIMIZER = "optimizer"
 """An update."""
-LOAD = "load"
+CHECKPOINT = "checkpoint"
 """What reads a checkpoint."""
 WEIGHTS = "weights"
 """A module as it is made or moved."""

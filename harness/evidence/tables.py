@@ -139,10 +139,8 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
     "autograd_threads": {"thread": "int", "serves": "int"},
     # torch operators by name: host time with children, GPU time of kernels launched directly.
     "operators": {"name": "str", "count": "int", "total_ns": "int", "device_ns": "int"},
-    # torch operators of 20 µs or longer in which no call into CUDA began: they compute on the CPU.
-    # Of one in another the outer one.
-    "cpu_operators": {"name": "category"}
-    | dict.fromkeys(("start_ns", "duration_ns", "thread"), "int"),
+    # The outer torch operators of 20 µs or longer in which no call into CUDA began: on the CPU.
+    "cpu_operators": {"name": "category", "start_ns": "int", "duration_ns": "int", "thread": "int"},
     # What a GPU operation's launch stood in, by correlation: the innermost operator, the node of
     # autograd that the backward pass called, and the annotations and modules around it or around
     # the operator that made the node, the outermost first. Where shapes were recorded also the
@@ -257,8 +255,7 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
     # Blocks that the history handed out, from the event that did to the one that freed them (null:
     # none did), and those that stood before its first event (index -1), whose site is known where
     # the snapshot has their stack; bytes as rounded by the allocator. released: the event from
-    # which no tensor holds it (-1: one before the first). role: what part of the program asked for
-    # it (evidence/roles.py), null without a Python stack. Empty without addresses.
+    # which no tensor holds it (-1: one before the first). role: who asked (evidence/roles.py).
     "memory_blocks": {
         "index": "int",
         "freed": "int",

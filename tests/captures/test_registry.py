@@ -108,7 +108,6 @@ OTHER_WORDS = {
     "probe/load/driver.py": {"load"},  # the file's first key, by which it is recognised
     "probe/profiler_range.py": {"torch"},  # the package
     "report/sections/claims.py": {"torch"},  # the package
-    "site/pages.py": {"memory"},  # the page of that name in docs/
     "view/panel.py": {"memory"},  # the part of the page that draws the allocator
     "view/roofline_plot.py": {"memory"},  # the limit of a kernel
 }

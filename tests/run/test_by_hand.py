@@ -34,6 +34,8 @@ ON_CPU: dict[str, tuple[str, str] | None] = {
     "7-tensor-parallel-decode": ("nccl", "small"),
     "8-gemm-any-shape": None,
     "9-serving": ("static", "ragged"),
+    "10-diffusion-step": None,
+    "11-vision-language": None,
     "12-split-a-model": ("in-turn", "small-4"),
 }
 """By study: a cell that a CPU runs without the packages of a lock, if there is one."""

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from harness.evidence.roles import LOAD, MODULE, OPTIMIZER, PROGRAM, WEIGHTS
+from harness.evidence.roles import CHECKPOINT, MODULE, OPTIMIZER, PROGRAM, WEIGHTS
 
 _OPTIMIZER = re.compile(r"(^|/)torch/optim/(?!lr_scheduler)\w+\.py$")
 # torch.save asks for nothing on a GPU.
@@ -27,7 +27,7 @@ def role(inner: Sequence[Frame], outer: Sequence[Frame]) -> str:
     if any(_OPTIMIZER.search(file) for file, _ in asked):
         return OPTIMIZER
     if any(_LOAD.search(file) for file, _ in asked):
-        return LOAD
+        return CHECKPOINT
     if any(_MODULES.search(file) and name in _MADE for file, name in inner):
         return WEIGHTS
     for file, name in (*inner, *outer):

@@ -17,7 +17,7 @@ import polars as pl
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.memory_view import MemoryView
-from harness.evidence.roles import LOAD, WEIGHTS
+from harness.evidence.roles import CHECKPOINT, WEIGHTS
 
 KIND = FindingKind(
     "kept-checkpoint",
@@ -37,14 +37,14 @@ def found(view: MemoryView) -> Iterator[Finding]:
     """Yield each line that read duplicates of weights and dropped nothing that it read."""
     begun = pl.col("index") <= (view.first + view.last) // 2
     kept = view.blocks.filter(begun, pl.col("freed").is_null())
-    for (site,), read in view.blocks.filter(begun, pl.col("role") == LOAD).group_by("site"):
+    for (site,), read in view.blocks.filter(begun, pl.col("role") == CHECKPOINT).group_by("site"):
         here = read.filter(pl.col("freed").is_null())
         size = int(here["bytes"].sum())
         dropped = int(read["bytes"].sum()) - size
         if dropped >= thresholds.MATTERS * (size + dropped):
             continue
         stood = pl.col("index") < read["index"].min()
-        weights = kept.filter(stood | (pl.col("role") == WEIGHTS), pl.col("role") != LOAD)
+        weights = kept.filter(stood | (pl.col("role") == WEIGHTS), pl.col("role") != CHECKPOINT)
         twice = duplicates(here, weights)
         evidence = (
             view.size("read by this line and kept to the end", size),
