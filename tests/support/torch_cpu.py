@@ -12,6 +12,11 @@ needs_torch = pytest.mark.skipif(
     PYTHON is None, reason="needs the CPU interpreter of the local engine (.envs)"
 )
 
+needs_triton = pytest.mark.skipif(
+    PYTHON is None or not any(PYTHON.parents[1].glob("lib/*/site-packages/triton/")),
+    reason="torch's build for a CPU comes without Triton",
+)
+
 
 def run(code: str, *arguments: str) -> None:
     """Run code on one core in problems/, with that interpreter; it has to end well."""

@@ -22,7 +22,10 @@ STACKS: list[tuple[str | None, list[tuple[str, str]]]] = [
     ("weights", [(f"{TORCH}/nn/modules/linear.py", "__init__"), ("/app/model.py", "__init__")]),
     ("weights", [(f"{TORCH}/nn/modules/module.py", "_apply"), ("/app/model.py", "build")]),
     ("program", [(f"{TORCH}/nn/parameter.py", "__deepcopy__"), ("/lib/copy.py", "deepcopy")]),
-    ("checkpoint", [(f"{TORCH}/_utils.py", "_to"), (f"{TORCH}/serialization.py", "load_tensor"), STEP]),
+    (
+        "checkpoint",
+        [(f"{TORCH}/_utils.py", "_to"), (f"{TORCH}/serialization.py", "load_tensor"), STEP],
+    ),
     ("checkpoint", [("/lib/site-packages/safetensors/torch.py", "load_file"), STEP]),
     ("optimizer", [(f"{TORCH}/optim/adam.py", "_multi_tensor_adam"), STEP]),
     # A closure that an optimizer calls, and the wrapper by which a scheduler counts steps.
