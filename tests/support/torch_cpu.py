@@ -12,10 +12,8 @@ needs_torch = pytest.mark.skipif(
     PYTHON is None, reason="needs the CPU interpreter of the local engine (.envs)"
 )
 
-needs_triton = pytest.mark.skipif(
-    PYTHON is None or not any(PYTHON.parents[1].glob("lib/*/site-packages/triton/")),
-    reason="torch's build for a CPU comes without Triton",
-)
+HAS_TRITON = PYTHON is not None and any(PYTHON.parents[1].glob("lib/*/site-packages/triton/"))
+"""Torch's build for a CPU comes without Triton."""
 
 
 def run(code: str, *arguments: str) -> None:

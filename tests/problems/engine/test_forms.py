@@ -3,7 +3,6 @@
 import pytest
 
 from tests.support import torch_cpu
-from tests.support.torch_cpu import needs_triton
 
 CODE = '''
 import random, sys
@@ -84,7 +83,6 @@ for rung, switches in ladder.items():
 '''
 
 
-@needs_triton
 @pytest.mark.parametrize("shape", ["llama-tiny", "qwen3-moe-tiny"])
 def test_no_kernel_is_compiled_within_a_load(shape: str) -> None:
     torch_cpu.run(CODE, shape)
