@@ -13,6 +13,12 @@ from harness.analysis import intervals
 PAGEABLE, PINNED, DEVICE, MANAGED, UNKNOWN = "pageable", "pinned", "device", "managed", "unknown"
 """The memory of a copy's host side; DEVICE: the copy has none."""
 
+TO_HOST, TO_DEVICE = (
+    r"DtoH|Device-to-Host|DeviceToHost",
+    r"HtoD|Host-to-Device|HostToDevice",
+)
+"""In a copy's name or ``copy_kind``: its direction, as the profilers spell it."""
+
 _KINDS = re.compile(r"\b(\w+(?: Static)?) (?:->|to) (\w+(?: Static)?)\b")
 
 

@@ -129,6 +129,20 @@ def inside(rows: pl.DataFrame, stretches: pl.DataFrame) -> pl.DataFrame:
     return rows if within.all(ignore_nulls=False) else rows.filter(within)
 
 
+def with_ended(rows: pl.DataFrame, ended: pl.DataFrame) -> pl.DataFrame:
+    """Return rows by start_ns, with the columns of the one of ``ended`` that ended last by then.
+
+    ``ended`` has end_ns, which is left out; the other columns are null where nothing had ended.
+    """
+    return (
+        ordered(rows, "start_ns")
+        .join_asof(
+            ordered(ended, "end_ns"), left_on="start_ns", right_on="end_ns", check_sortedness=False
+        )
+        .drop("end_ns")
+    )
+
+
 def ordered(rows: pl.DataFrame, *keys: str) -> pl.DataFrame:
     """Return rows sorted by columns of integers; equal ones stay in their order.
 

@@ -25,13 +25,7 @@ def told(view: TimelineView) -> host_code.Reason | None:
 
     None where that is less than half of it, or operators are not recorded.
     """
-    spans = [_spans(track) for track in view.tracks]
-    rows = pl.concat(
-        [
-            host_code.in_spans(at, track, each)
-            for at, (track, each) in enumerate(zip(view.tracks, spans, strict=True))
-        ]
-    )
+    rows = host_code.in_spans(view, _spans)
     total = sum(track.idle_ns(idle_causes.HOST) for track in view.tracks)
     part = float(rows["length_ns"].sum()) / total if total else 0.0
     if part < _MOST:

@@ -5,7 +5,7 @@ operating system that wait. Those within a call into CUDA are the driver's, and 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import polars as pl
@@ -56,7 +56,7 @@ def told(view: TimelineView) -> Reason | None:
     It is a frame with what it called, else a call into the operating system. None where no such one
     has half of that time, or nothing of the kind is recorded.
     """
-    rows = pl.concat([in_spans(at, track, _spans(track)) for at, track in enumerate(view.tracks)])
+    rows = in_spans(view, _spans)
     total = sum(track.idle_ns(idle_causes.HOST) for track in view.tracks)
     frame = idle_places.largest(rows, "name", total)
     if frame is None:
@@ -128,12 +128,19 @@ def _spans(track: Track) -> pl.DataFrame:
     return pl.concat([frames, tables["waits"].select(call, call.alias("called"), *timed)])
 
 
-def in_spans(at: int, track: Track, spans: pl.DataFrame) -> pl.DataFrame:
-    """Return track (``at``), gap, name, called and length_ns of idle host code in what it was.
+def in_spans(view: TimelineView, spans_of: Callable[[Track], pl.DataFrame]) -> pl.DataFrame:
+    """Return track (its number), gap, name, called and length_ns of idle host code in spans.
 
-    ``spans`` have name, called, start_ns, duration_ns and thread. The length is without the
-    profiler's part.
+    ``spans_of`` a track are name, called, start_ns, duration_ns and thread. The length is without
+    the profiler's part.
     """
+    return pl.concat(
+        [_in_spans(at, track, spans_of(track)) for at, track in enumerate(view.tracks)]
+    )
+
+
+def _in_spans(at: int, track: Track, spans: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of one track, whose number is ``at``."""
     spans = spans.drop_nulls(["start_ns", "duration_ns", "thread"]).select(
         "name",
         "called",

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from harness.analysis import intervals, kernels
+from harness.analysis import copies, intervals, kernels
 from harness.analysis.diagnose.finding import Evidence
 from harness.analysis.diagnose.timeline_tracks import Track
 from harness.analysis.diagnose.timeline_view import TimelineView
@@ -21,7 +21,6 @@ _MOST = 0.5
 """Of a cause's idle time: with less before one kernel, others together cost as much or more."""
 _CODE, _ASIDE = "host code", 0.1
 _COPY = re.compile(r"\[CUDA memcpy (\w)\w*-to-(\w)\w*\].*")
-_TO_HOST, _TO_DEVICE = r"DtoH|Device-to-Host|DeviceToHost", r"HtoD|Host-to-Device|HostToDevice"
 _SHORT = 40
 """Letters of a name: two of them fit two printed lines."""
 
@@ -64,7 +63,7 @@ def beside_copies(view: TimelineView, cause: str) -> tuple[float, float]:
         return 0.0, 0.0
     after, before = (
         float(rows.filter(pl.col(key).str.contains(pattern))["length_ns"].sum()) / total
-        for key, pattern in (("copied", _TO_HOST), ("kernel", _TO_DEVICE))
+        for key, pattern in (("copied", copies.TO_HOST), ("kernel", copies.TO_DEVICE))
     )
     return after, before
 
@@ -116,15 +115,9 @@ def _placed(view: TimelineView, causes: Sequence[str]) -> pl.DataFrame:
 
 def _after_copies(track: Track, rows: pl.DataFrame) -> pl.DataFrame:
     """Return pieces with ``copied``, the name of the copy that their gap follows."""
-    began = track.idle.group_by("gap").agg(began_ns=pl.col("start_ns").min())
+    began = track.idle.group_by("gap").agg(pl.col("start_ns").min())
     copied = pl.when(pl.col("kind") == "copy").then(pl.col("name").cast(pl.String))
-    ended = track.ops.select(ended_ns="end_ns", copied=copied)
-    found = intervals.ordered(began, "began_ns").join_asof(
-        intervals.ordered(ended, "ended_ns"),
-        left_on="began_ns",
-        right_on="ended_ns",
-        check_sortedness=False,
-    )
+    found = intervals.with_ended(began, track.ops.select("end_ns", copied=copied))
     return rows.join(found.select("gap", "copied"), on="gap", how="left", maintain_order="left")
 
 

@@ -101,18 +101,11 @@ def _finished(track: Track) -> pl.DataFrame:
     )
     is_input = (
         (pl.col("memory") == copies.PAGEABLE)
-        & pl.coalesce("copy_kind", "name").str.contains(r"HtoD|Host-to-Device|HostToDevice")
+        & pl.coalesce("copy_kind", "name").str.contains(copies.TO_DEVICE)
         & (pl.col("bytes") <= idle_causes.SMALL_BYTES)
     )
     ops = track.ops.select("end_ns", "kind", "name", "bytes", is_input=is_input.fill_null(False))
     last = ops.select("end_ns", "bytes", "is_input")
     kernels = ops.filter(pl.col("kind") == "kernel").select("end_ns", kernel="name")
-    found = intervals.ordered(gaps, "start_ns")
-    for ended in (last, kernels):
-        found = found.join_asof(
-            intervals.ordered(ended, "end_ns"),
-            left_on="start_ns",
-            right_on="end_ns",
-            check_sortedness=False,
-        )
+    found = intervals.with_ended(intervals.with_ended(gaps, last), kernels)
     return found.select("own_ns", "kernel", "is_input", "bytes")

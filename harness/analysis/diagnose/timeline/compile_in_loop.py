@@ -15,6 +15,7 @@ import polars as pl
 from harness.analysis import intervals, kernels
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import Evidence, Finding, FindingKind
+from harness.analysis.diagnose.timeline_tracks import Track
 from harness.analysis.diagnose.timeline_view import TimelineView
 from harness.analysis.idle import causes as idle_causes
 from harness.analysis.idle import graph_captures, host_calls
@@ -85,11 +86,8 @@ def _captured(view: TimelineView) -> Iterator[Evidence]:
     whole = inside = count = launches = 0
     for track in view.tracks:
         captures = graph_captures.of(track.calls)
-        end = pl.col("start_ns") + pl.col("duration_ns")
-        compiled = track.idle.filter(pl.col("cause") == idle_causes.COMPILE)
-        spans = intervals.union(captures.select("start_ns", end_ns=end))
-        whole += intervals.length(intervals.union(compiled))
-        inside += intervals.length(intervals.common(compiled, spans))
+        compiled = _compiled_ns(track, _union(captures))
+        inside, whole = inside + compiled[0], whole + compiled[1]
         count += captures.height
         launches += track.calls.filter(host_calls.launches_graph(pl.col("name"))).height
     if count and inside >= _MOST * whole:
@@ -131,14 +129,27 @@ def _tried(view: TimelineView) -> Iterator[Evidence]:
     for track in view.tracks:
         ranges = track.capture.tables["ranges"].drop_nulls(["start_ns", "duration_ns", "thread"])
         ranges = ranges.filter(pl.col("name").cast(pl.String).str.starts_with(BENCHMARK))
-        end = pl.col("start_ns") + pl.col("duration_ns")
-        spans = intervals.union(ranges.select("start_ns", end_ns=end))
-        compiled = track.idle.filter(pl.col("cause") == idle_causes.COMPILE)
+        spans = _union(ranges)
+        compiled = _compiled_ns(track, spans)
+        inside, whole = inside + compiled[0], whole + compiled[1]
         waits = track.calls.filter(pl.col("name").cast(pl.String).str.contains(EVENT_WAIT))
-        whole += intervals.length(intervals.union(compiled))
-        inside += intervals.length(intervals.common(compiled, spans))
         trials += intervals.inside(waits, spans).height
         calls += intervals.inside(ranges, track.stretches).height
     if calls and inside >= _MOST * whole:
         what = f"algorithms that cuDNN's benchmark mode tries in each of {calls:,} calls"
         yield view.number(what, trials / calls)
+
+
+def _union(ranges: pl.DataFrame) -> pl.DataFrame:
+    """Return the time that ranges cover."""
+    end = pl.col("start_ns") + pl.col("duration_ns")
+    return intervals.union(ranges.select("start_ns", end_ns=end))
+
+
+def _compiled_ns(track: Track, spans: pl.DataFrame) -> tuple[int, int]:
+    """Return how much of a track's idle time of compilation lies in spans, and all of it."""
+    compiled = track.idle.filter(pl.col("cause") == idle_causes.COMPILE)
+    return (
+        intervals.length(intervals.common(compiled, spans)),
+        intervals.length(intervals.union(compiled)),
+    )
