@@ -1,20 +1,14 @@
 """The worklog on planted measurements: all of it is told, and no sentence outlives its claim."""
 
-import dataclasses
 import re
-from typing import Any
 
 import pytest
 
-from harness.analysis.claims import judge
-from harness.analysis.metrics import Metrics
 from harness.evidence.tables import Tables
 from harness.problem.model import Problem
 from harness.problem.plan import Cell, Selected, plan
-from harness.report.page import Page
-from harness.report.sections import SECTIONS
 from harness.report.worklog import render
-from tests.support import conclusions, reports
+from tests.support import conclusions, planted_study
 from tests.support.serving_study import FOLDER
 from tests.support.small_evidence import Row, tables
 
@@ -118,10 +112,7 @@ def stated(planned: Cell) -> dict[str, float]:
 def evidence(problem: Problem) -> Tables:
     found: dict[str, list[Row]] = {"cells": [], "samples": [], "facts": []}
     for planned in plan(problem, Selected(), "cuda"):
-        known = {key: getattr(planned, key) for key in ("variant", "case", "capture", "round")}
-        seen = {"sm_mhz": 1755.0, "sm_mhz_min": 1755.0, "sm_mhz_max": 1755.0}
-        well = {"status": "ok", "doubt": "", "retried": ""}
-        found["cells"].append({"cell": planned.name, **known, **well, **seen})
+        found["cells"].append(planted_study.cell(planned))
         facts: dict[str, float] = {}
         if planned.capture == "load":
             facts = of_load(planned)
@@ -131,22 +122,13 @@ def evidence(problem: Problem) -> Tables:
             facts = stated(planned)
             batches = planned.params.get("batches", [])
             for (region, metric), value in (of_decode(batches) if batches else {}).items():
-                about = {"cell": planned.name, "region": region, "metric": metric, "mark": ""}
-                found["samples"] += [about | {"index": at, "value": value} for at in range(15)]
-        found["facts"] += [
-            {"cell": planned.name, "name": key, "value": facts[key]} for key in facts
-        ]
+                found["samples"] += planted_study.samples(planned, region, metric, [value] * 15)
+        found["facts"] += planted_study.facts(planned, facts)
     return tables(**found)
 
 
-def page_of(problem: Problem, evidence: Tables) -> Page:
-    metrics = Metrics(problem, evidence)
-    judged = judge(problem, metrics, "cuda")
-    return Page(problem, metrics, judged, reports.of_unknown_scripts(), evidence)
-
-
 def test_everything_that_was_measured_is_told(problem: Problem, evidence: Tables) -> None:
-    page = page_of(problem, evidence)
+    page = planted_study.page_of(problem, evidence)
     wrong = {one.claim.id: one.verdict for one in page.results if one.verdict != "reproduced"}
     assert wrong == {}
     text = render(TEMPLATE, page)
@@ -155,12 +137,12 @@ def test_everything_that_was_measured_is_told(problem: Problem, evidence: Tables
 
 
 def test_the_first_screen_is_short(problem: Problem, evidence: Tables) -> None:
-    first = render(TEMPLATE, page_of(problem, evidence)).split("\n## ")[0]
+    first = render(TEMPLATE, planted_study.page_of(problem, evidence)).split("\n## ")[0]
     assert len(re.findall(r"\w[\w.,'-]*", first)) <= 500
 
 
 def test_it_renders_where_nothing_was_measured(problem: Problem) -> None:
-    text = render(TEMPLATE, page_of(problem, tables()))
+    text = render(TEMPLATE, planted_study.page_of(problem, tables()))
     assert not re.search(r"\d\s?(×|tokens/s|GB/s)", text.split("\n## Claims")[0])
     assert "not measured" in text
 
@@ -168,18 +150,7 @@ def test_it_renders_where_nothing_was_measured(problem: Problem) -> None:
 def test_no_sentence_concludes_what_its_claim_does_not_bear_out(
     problem: Problem, evidence: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = page_of(problem, evidence)
-    for name in ("gpu_timeline", "request_timeline", "variants", "regions", "conditions"):
-        monkeypatch.setitem(SECTIONS, name, conclusions.silent)
-    monkeypatch.setitem(SECTIONS, "concludes", conclusions.recorded)
-    conclusions.RENDERED.clear()
-    render(TEMPLATE, page)
-    blocks = [block for block in conclusions.RENDERED if block.body]
-    for claim in sorted({claim for block in blocks for claim in block.ids}):
-        flipped: list[Any] = [
-            dataclasses.replace(one, verdict="refuted") if one.claim.id == claim else one
-            for one in page.results
-        ]
-        text = render(TEMPLATE, dataclasses.replace(page, results=flipped, figures={}))
-        for other in blocks:
-            assert (other.body in text) == (claim not in other.ids), (claim, other.body)
+    page = planted_study.page_of(problem, evidence)
+    silenced = ("gpu_timeline", "request_timeline", "variants", "regions", "conditions")
+    blocks = conclusions.blocks(TEMPLATE, page, monkeypatch, silenced)
+    conclusions.assert_each_follows_its_claims(TEMPLATE, page, blocks)

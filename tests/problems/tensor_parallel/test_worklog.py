@@ -1,20 +1,16 @@
 """The worklog on planted measurements: all of it is told, and no sentence outlives its claim."""
 
-import dataclasses
 import re
 from typing import Any
 
 import pytest
 
-from harness.analysis.claims import judge
-from harness.analysis.metrics import Metrics
 from harness.evidence.tables import Tables
 from harness.problem.model import Problem
 from harness.problem.plan import Cell, Selected, plan
 from harness.report.page import Page
-from harness.report.sections import SECTIONS
 from harness.report.worklog import render
-from tests.support import conclusions, reports
+from tests.support import conclusions, planted_study
 from tests.support.small_evidence import Row, tables
 from tests.support.tensor_parallel import FOLDER
 
@@ -115,30 +111,20 @@ def beside_others(sizes_kb: list[int]) -> tuple[Series, dict[str, float]]:
 def evidence(problem: Problem) -> Tables:
     found: dict[str, list[Row]] = {"cells": [], "samples": [], "facts": []}
     for planned in plan(problem, Selected(rounds=3), "cuda"):
-        name = f"{planned.case}.{planned.variant}.{planned.capture}.r{planned.round}"
-        known = {key: getattr(planned, key) for key in ("variant", "case", "capture", "round")}
-        seen = {"sm_mhz": 1755.0, "sm_mhz_min": 1755.0, "sm_mhz_max": 1755.0}
-        well = {"status": "ok", "doubt": "", "retried": ""}
-        found["cells"].append({"cell": name, **known, **well, **seen})
+        found["cells"].append(planted_study.cell(planned))
         if planned.capture != "timing":
             continue
         samples, facts = measured(planned)
-        found["facts"] += [{"cell": name, "name": key, "value": facts[key]} for key in facts]
+        found["facts"] += planted_study.facts(planned, facts)
         for (region, metric), value in samples.items():
-            about = {"cell": name, "region": region, "metric": metric, "mark": ""}
             near = [value * (1 + 1e-4 * (at % 3 - 1)) for at in range(20)]
-            found["samples"] += [
-                about | {"index": at, "value": each} for at, each in enumerate(near)
-            ]
+            found["samples"] += planted_study.samples(planned, region, metric, near)
     return tables(**found)
 
 
 @pytest.fixture
 def page(problem: Problem, evidence: Tables) -> Page:
-    metrics = Metrics(problem, evidence)
-    judged = judge(problem, metrics, "cuda")
-    origin = reports.of_unknown_scripts()
-    return Page(problem, metrics, judged, origin, evidence)
+    return planted_study.page_of(problem, evidence)
 
 
 def test_everything_that_the_scripts_state_is_told(page: Page) -> None:
@@ -164,17 +150,6 @@ def test_the_first_screen_is_short(page: Page) -> None:
 def test_no_sentence_concludes_what_its_claim_does_not_bear_out(
     page: Page, verdict: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(SECTIONS, "concludes", conclusions.recorded)
-    conclusions.RENDERED.clear()
-    render(TEMPLATE, page)
-    blocks = [block for block in conclusions.RENDERED if block.body]
+    blocks = conclusions.blocks(TEMPLATE, page, monkeypatch)
     assert {id_ for block in blocks for id_ in block.ids} < {one.claim.id for one in page.results}
-    for block in blocks:
-        for claim in block.ids:
-            flipped = [
-                dataclasses.replace(one, verdict=verdict) if one.claim.id == claim else one
-                for one in page.results
-            ]
-            text = render(TEMPLATE, dataclasses.replace(page, results=flipped, figures={}))
-            for other in blocks:
-                assert (other.body in text) == (claim not in other.ids), (claim, other.body)
+    conclusions.assert_each_follows_its_claims(TEMPLATE, page, blocks, verdict)
