@@ -56,7 +56,7 @@ def in_full(metric: Measured) -> Markdown:
     """Return a metric with the ends of its interval in four digits, where they decide something."""
     if metric.value is None or metric.low is None or metric.high is None:
         return Markdown(NOT_MEASURED)
-    if metric.rounds == 2:
+    if metric.rounds == 2 or metric.low == metric.high:
         return in_cell(metric)
     scale, unit = scaled(metric.value, metric.unit)
     ends = (metric.value, metric.low, metric.high)

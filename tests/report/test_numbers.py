@@ -112,6 +112,11 @@ def test_two_processes_have_their_values_and_no_interval() -> None:
     assert in_cell(alike) == "924 ms"
 
 
+def test_what_one_process_gave_once_has_no_ends() -> None:
+    one = Measured("×", 2.5561, 2.5561, 2.5561, rounds=1, samples=4)
+    assert in_full(one) == in_cell(one) == "2.56×"
+
+
 def test_what_was_sampled_once_has_no_interval() -> None:
     assert printed("ms", 2.0, 1.5, 2.5, samples=1) == "2 ms"
 
