@@ -47,7 +47,7 @@ def _joint(parts: Sequence[Finding]) -> Finding:
         most,
         share=sum(each.share or 0.0 for each in parts),
         gain=sum(each.stake for each in parts),
-        evidence=(*told, *names, *most.evidence[1:], most.evidence[0]),
+        evidence=tuple(dict.fromkeys((*told, *names, *most.evidence[1:], most.evidence[0]))),
         fix=(*dict.fromkeys(named), *waits, _FIX, *code),
         title=_TITLE,
         parts=tuple(parts),

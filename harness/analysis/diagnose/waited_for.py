@@ -8,13 +8,18 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from harness.analysis import copies, intervals
+from harness.analysis import copies, intervals, kernels
 from harness.analysis.diagnose.finding import Evidence
 from harness.analysis.diagnose.timeline_tracks import Track
 from harness.analysis.diagnose.timeline_view import TimelineView
 from harness.analysis.idle import causes as idle_causes
 from harness.analysis.idle import recording_cost
 
+VALUE = 8
+"""Bytes of one number, of torch's largest type."""
+_LEAST_VALUES = 10
+"""A step: loops read a loss, a norm and a few metrics without harm."""
+_NAME = 40
 _MOST = 0.5
 """Of the idle time after waits: with less, other waits cost as much or more."""
 
@@ -60,6 +65,15 @@ _BY_KERNEL = (
         ),
     ),
 )
+_VALUES = Awaited(
+    "of host-sync, after copies of single values to the host",
+    "The host reads single values back from the GPU one by one, and waits for each.",
+    (
+        "compute the values of all tensors together and copy them once "
+        "(torch._foreach_norm, then torch.stack)",
+        "read them in every n-th step only",
+    ),
+)
 _INPUTS = Awaited(
     "of host-sync, after copies of {} B or less from pageable memory, one by one",
     "The host copies small inputs to the GPU one by one, and waits for each.",
@@ -78,34 +92,53 @@ def told(view: TimelineView) -> tuple[tuple[Evidence, ...], Awaited | None]:
     if not total:
         return (), None
     for pattern, awaited in _BY_KERNEL:
-        part = float(rows.filter(pl.col("kernel").str.contains(pattern))["own_ns"].sum()) / total
+        part = _part(rows, pl.col("kernel").str.contains(pattern))
         if part >= _MOST:
             return (view.percent(awaited.what, part),), awaited
-    inputs = rows.filter("is_input")
-    part = float(inputs["own_ns"].sum()) / total
+    values, part = rows.filter("is_value"), _part(rows, pl.col("is_value"))
+    steps = sum(track.steps.count for track in view.tracks)
+    if part >= _MOST and values.height >= _LEAST_VALUES * steps:
+        return (_values(view, values, part, steps),), _VALUES
+    inputs, part = rows.filter("is_input"), _part(rows, pl.col("is_input"))
     if part < _MOST:
         return (), None
     largest = int(inputs["bytes"].quantile(0.9, "lower") or 0)
     return (view.percent(_INPUTS.what.format(f"{largest:,}"), part),), _INPUTS
 
 
+def _part(rows: pl.DataFrame, wanted: pl.Expr) -> float:
+    return float(rows.filter(wanted)["own_ns"].sum()) / float(rows["own_ns"].sum())
+
+
+def _values(view: TimelineView, values: pl.DataFrame, part: float, steps: int) -> Evidence:
+    """Return the part of the idle time after such copies, how many there are, and of what."""
+    makers = values.group_by("kernel").len().drop_nulls().sort("len", "kernel")
+    of = f", most from {kernels.short_name(makers['kernel'][-1], _NAME)}" if makers.height else ""
+    return view.percent(f"{_VALUES.what}, {values.height / steps:,.0f} per step{of}", part)
+
+
 def _finished(track: Track) -> pl.DataFrame:
     """Return own_ns of each gap after a wait, and what ended as it began.
 
-    ``kernel``: the last kernel's name; ``is_input`` and ``bytes``: whether the last operation is a
-    small copy from pageable memory to the device, and its size.
+    ``kernel``: the last kernel's name; ``is_input``: whether the last operation is a small copy
+    from pageable memory to the device; ``is_value``: or one of at most VALUE bytes to the host;
+    ``bytes``: its size.
     """
     pieces = track.idle.filter(pl.col("cause") == idle_causes.SYNCHRONISE)
     gaps = pieces.group_by("gap").agg(
         pl.col("start_ns").min(), own_ns=recording_cost.own_ns().sum()
     )
+    direction = pl.coalesce("copy_kind", "name")
     is_input = (
         (pl.col("memory") == copies.PAGEABLE)
-        & pl.coalesce("copy_kind", "name").str.contains(copies.TO_DEVICE)
+        & direction.str.contains(copies.TO_DEVICE)
         & (pl.col("bytes") <= idle_causes.SMALL_BYTES)
     )
-    ops = track.ops.select("end_ns", "kind", "name", "bytes", is_input=is_input.fill_null(False))
-    last = ops.select("end_ns", "bytes", "is_input")
-    kernels = ops.filter(pl.col("kind") == "kernel").select("end_ns", kernel="name")
-    found = intervals.with_ended(intervals.with_ended(gaps, last), kernels)
-    return found.select("own_ns", "kernel", "is_input", "bytes")
+    is_value = (pl.col("bytes") <= VALUE) & direction.str.contains(copies.TO_HOST)
+    ops = track.ops.with_columns(
+        is_input=is_input.fill_null(False), is_value=is_value.fill_null(False)
+    )
+    last = ops.select("end_ns", "bytes", "is_input", "is_value")
+    run = ops.filter(pl.col("kind") == "kernel").select("end_ns", kernel="name")
+    found = intervals.with_ended(intervals.with_ended(gaps, last), run)
+    return found.select("own_ns", "kernel", "is_input", "is_value", "bytes")

@@ -124,6 +124,27 @@ def test_what_a_host_waits_for_is_known_by_the_kernel_before(kernel: str, title:
     assert title in waits.title
 
 
+@pytest.mark.parametrize(
+    ("size", "each", "named"), [(4, 40, True), (4, 3, False), (4096, 40, False)]
+)
+def test_values_that_are_read_one_by_one_are_counted(size: int, each: int, *, named: bool) -> None:
+    program = Program()
+    for _ in range(12):
+        program.launch(300 * US, "gemm")
+        program.launch(200 * US, "softmax")
+        for _ in range(each):
+            program.launch(10 * US, "void at::native::reduce_kernel<…, at::native::NormTwoOps<…>>")
+            program.copy(size, 2 * US, "Pageable", "Device-to-Host")
+            program.work(60 * US)
+    findings = conclude.diagnose([program.capture()]).findings
+    told = [each.metric for finding in findings for each in finding.evidence]
+    counts = [metric for metric in told if "single values to the host" in metric]
+    assert bool(counts) == named
+    if named:
+        assert f", {each} per step, most from reduce_kernel<NormTwoOps>" in counts[0]
+        assert any("copy them once" in fix for fix in findings[0].fix)
+
+
 @pytest.mark.parametrize(("size", "named"), [(64, True), (1 << 20, False)])
 def test_small_inputs_that_are_copied_one_by_one_are_told(size: int, *, named: bool) -> None:
     program = Program()

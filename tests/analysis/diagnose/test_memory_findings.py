@@ -479,6 +479,28 @@ def test_many_activations_are_no_spike(tmp_path: Path) -> None:
     assert [each.id for each in findings(device.capture(tmp_path))] == ["healthy"]
 
 
+@pytest.mark.parametrize(("heads", "named"), [(3, True), (0, False)])
+def test_a_spike_stands_out_from_activations_larger_than_weights(
+    tmp_path: Path, heads: int, *, named: bool
+) -> None:
+    """The loss makes its gradient in blocks as large, of another line: they go with it."""
+    device = Device()
+    device.new(8 * MIB)
+
+    def step() -> None:
+        activations = [device.new((32 + 8 * (at < 3)) * MIB, "block.py") for at in range(20)]
+        device.drop(*[device.new(512 * MIB, "loss.py") for _ in range(heads)])
+        device.drop(*[device.new(512 * MIB, "backward.py") for _ in range(heads - 1)])
+        device.drop(*activations)
+
+    steps(device, step)
+    first = findings(device.capture(tmp_path))[0]
+    assert first.id == ("transient-spike" if named else "healthy")
+    if named:
+        assert first.where == "w/loss.py:1 f"
+        assert first.gain == pytest.approx(heads * 512 * MIB / device.peak_reserved, rel=0.02)
+
+
 def first_of(path: Path) -> Finding:
     tables = {name: empty(name) for name in SCHEMAS} | tables_of(path)
     return findings(Capture("real", tables, {}))[0]

@@ -81,6 +81,51 @@ def test_updates_of_one_tensor_each_are_named_with_their_fix(
         assert each.value / 100 == pytest.approx(1 - running / program.ends, rel=0.05)
 
 
+SCALE = "void at::native::vectorized_elementwise_kernel<4, at::native::BUnaryFunctor<…>>"
+MASK = "void at::native::elementwise_kernel<128, 4, …masked_fill_kernel(…)>"
+CAST = "void at::native::vectorized_elementwise_kernel<8, at::native::bfloat16_copy_kernel_cuda…>"
+SOFTMAX = "void (anonymous namespace)::softmax_warp_forward<float, float, float, 11, false, false>"
+LOSS = "void at::native::cunn_SoftMaxForward<4, …LogSoftMaxForwardEpilogue>"
+PRODUCT = "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT"
+ATTENTION = "Attention runs as separate kernels"
+FORMATS = "converting tensors from one number format"
+
+
+@pytest.mark.parametrize(
+    ("chain", "title", "part"),
+    [
+        ((PRODUCT, SCALE, MASK, SOFTMAX, PRODUCT), ATTENTION, 3 / 5),
+        ((PRODUCT, SCALE, SOFTMAX, CAST, "flash_fwd_kernel"), None, 0),  # of a router, say
+        ((PRODUCT, LOSS, "nll_loss_forward_reduce_cuda_kernel_2d", PRODUCT), None, 0),
+        ((CAST, PRODUCT, CAST, PRODUCT), FORMATS, 2 / 4),
+        ((CAST, PRODUCT, PRODUCT, PRODUCT, PRODUCT), None, 0),
+    ],
+)
+def test_passes_over_scores_and_conversions_are_named_by_their_place(
+    chain: tuple[str, ...], title: str | None, part: float
+) -> None:
+    program = Program()
+    for _ in range(20):
+        for name in chain:
+            program.launch(100 * US, name)
+    found = first(program)
+    if title is None:
+        assert found.id == "healthy"
+    else:
+        assert found.id == "slow-kernel"
+        assert title in found.title
+        assert found.gain == pytest.approx(part, abs=0.02)
+
+
+def test_passes_are_known_on_each_stream_and_beside_memsets() -> None:
+    program = Program()
+    for _ in range(20):
+        for name in (PRODUCT, MASK, SOFTMAX, PRODUCT):
+            program.launch(100 * US, name, stream=7)
+            program.launch(100 * US, PRODUCT, stream=8)
+    assert ATTENTION in first(program).title
+
+
 @pytest.mark.parametrize(("gaps", "named"), [(1, "abstain"), (2, "data-starved")])
 def test_a_loader_of_several_workers_is_waited_for_once_in_several_steps(
     gaps: int, named: str

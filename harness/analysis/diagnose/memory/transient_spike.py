@@ -3,9 +3,10 @@
 What a program keeps (weights, states, inputs) sets the scale of its blocks. A temporary block that
 is larger than each of them is an intermediate blown up at once: all logits, a dequantised weight,
 a matrix of attention scores. Activations that many layers leave for the backward pass are many
-blocks: so FEW_BLOCKS of them have to make MOST_OF_SPIKE of what is temporary at the peak. The
-finding is of the line that adds most to it. Removing
-them, wherever the same lines make them, saves at most what the peak falls.
+blocks of one size: so at most FEW_BLOCKS, larger than all others, have to make MOST_OF_SPIKE of
+what is temporary at the peak. The finding is of the line that adds most to it. Without
+them, and without blocks of the same size (the gradient of logits is as large as they), the peak
+falls by the gain.
 
 An optimizer that goes by lists of tensors (foreach, torch's default on a GPU) makes temporaries as
 large as all parameters together, though none is larger than a weight. They are the finding where
@@ -82,11 +83,13 @@ def _few(view: MemoryView) -> Iterator[Finding]:
     known = int(view.blocks.filter(pl.col("index") < 0)["bytes"].sum())
     kept = max(int(live.filter(~brief)["bytes"].max() or 0), view.before - known)  # type: ignore[arg-type]  # integers
     spike = live.filter(brief).sort("bytes", "index", descending=[True, False])
-    large = spike.filter(pl.col("bytes") > kept).head(memory_thresholds.FEW_BLOCKS)
+    usual = int(spike["bytes"][memory_thresholds.FEW_BLOCKS :].head(1).sum())
+    large = spike.filter(pl.col("bytes") > max(kept, usual))
     made, largest = int(large["bytes"].sum()), int(large["bytes"].head(1).sum())
-    if made < memory_thresholds.MOST_OF_SPIKE * int(spike["bytes"].sum()):
+    of_spike = made / max(int(spike["bytes"].sum()), 1)
+    if of_spike < memory_thresholds.MOST_OF_SPIKE or view.part(made) < memory_thresholds.SPIKE:
         return
-    alike = view.blocks.filter(brief).join(large, on=["site", "bytes"], how="semi")
+    alike = view.blocks.filter(brief).join(large, on="bytes", how="semi")
     gain = view.part(level - _without(view, alike))
     if gain < thresholds.MATTERS:
         return

@@ -5,12 +5,13 @@ them the best choice. It shows as time in which one of WAYS runs. The gain is at
 faster kernel takes is not known.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
 
-from harness.analysis.diagnose import thresholds, timeline_evidence
+from harness.analysis import intervals
+from harness.analysis.diagnose import attention_passes, thresholds
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
 
@@ -80,6 +81,29 @@ WAYS = (
         ),
         least=0.25,
     ),
+    # autocast converts a weight in each region that uses it (torch.autocast: its cache of
+    # converted weights ends with the outermost region). Activations of a step in autocast are
+    # converted, too, in up to a fifth of the time.
+    Way(
+        r"(bfloat16|float16|float8_\w+)_copy_kernel_cuda|direct_copy_kernel_cuda.*LoadWithCast",
+        "Much of the time goes to converting tensors from one number format to another.",
+        (
+            "keep weights in the format that products read (model.to(torch.bfloat16)): autocast "
+            "converts FP32 weights anew in each pass",
+            "keep activations in one format from operator to operator",
+        ),
+        least=0.25,
+    ),
+)
+_ATTENTION = Way(
+    "",
+    "Attention runs as separate kernels, each of which passes over all of its scores.",
+    (
+        "call F.scaled_dot_product_attention, with is_causal or a mask, in place of product, "
+        "softmax and product: one kernel that never writes the scores",
+        "where scores are changed on the way, FlexAttention "
+        "(torch.nn.attention.flex_attention, compiled)",
+    ),
 )
 
 
@@ -89,15 +113,20 @@ def found(view: TimelineView) -> Iterator[Finding]:
         return
     for way in WAYS:
         slow = pl.col("name").str.contains(way.pattern)
-        share = timeline_evidence.running(view, slow)
-        if share < way.least:
-            continue
-        count = sum(track.ops.filter(slow).height for track in view.tracks)
-        evidence = (
-            view.percent(
-                "time in which such kernels run", share, max(way.least, thresholds.MATTERS)
-            ),
-            view.number("such kernels", count),
-        )
-        finding = KIND.finding(view.where, evidence, share=share, gain=share, confidence=0.8)
-        yield replace(finding, title=way.title, fix=way.fix)
+        yield from _of_way(view, way, [track.ops.filter(slow) for track in view.tracks])
+    yield from _of_way(
+        view, _ATTENTION, [attention_passes.passes(track.ops) for track in view.tracks]
+    )
+
+
+def _of_way(view: TimelineView, way: Way, slow: Sequence[pl.DataFrame]) -> Iterator[Finding]:
+    """Yield the time in which kernels run that are a way's, by device."""
+    share = view.fraction(sum(intervals.length(intervals.union(rows)) for rows in slow))
+    if share < way.least:
+        return
+    evidence = (
+        view.percent("time in which such kernels run", share, max(way.least, thresholds.MATTERS)),
+        view.number("such kernels", sum(rows.height for rows in slow)),
+    )
+    finding = KIND.finding(view.where, evidence, share=share, gain=share, confidence=0.8)
+    yield replace(finding, title=way.title, fix=way.fix)
