@@ -488,7 +488,7 @@ def test_a_spike_stands_out_from_activations_larger_than_weights(
     device.new(8 * MIB)
 
     def step() -> None:
-        activations = [device.new((32 + 8 * (at < 3)) * MIB, "block.py") for at in range(20)]
+        activations = [device.new(32 * MIB, "block.py") for _ in range(20)]
         device.drop(*[device.new(512 * MIB, "loss.py") for _ in range(heads)])
         device.drop(*[device.new(512 * MIB, "backward.py") for _ in range(heads - 1)])
         device.drop(*activations)
