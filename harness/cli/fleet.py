@@ -92,7 +92,7 @@ def _studies(wanted: list[str] | None) -> list[Path]:
     problems = checkout.problems()
     if not wanted:
         return manifest.folders(problems)
-    return [manifest.find(problems, each).folder for each in wanted]
+    return list(dict.fromkeys(manifest.find(problems, each).folder for each in wanted))
 
 
 @dataclass

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.analysis.regression import COUNTED, Since
+from harness.analysis.regression import COUNTED, Change, Since
 from harness.report import verdicts
 from harness.report.check_results import by_factor
 from harness.report.columns import DASH
@@ -45,9 +45,11 @@ class Fared:
             return "not run"
         parts = [verdicts.tally(self.counts)] if self.counts is not None else []
         if self.since:
-            outcomes = [change.outcome for change in self.since.changes]
-            worse, better = outcomes.count("worse"), outcomes.count("better")
-            parts.append(f"{worse} worse, {better} better of {len(outcomes)} metrics")
+            outcomes = Counter(map(_outcome, self.since.changes))
+            counts = ", ".join(
+                f"{outcomes[name]} {name}" for name in ("worse", "better", "doubtful")
+            )
+            parts.append(f"{counts} of {outcomes.total()} metrics")
             if self.since.refuted:
                 parts.append(f"{len(self.since.refuted)} newly refuted")
         elif self.counts is not None:
@@ -55,6 +57,12 @@ class Fared:
         if self.failures:
             parts.append(f"{len(self.failures)} failed")
         return "; ".join(parts)
+
+
+def _outcome(change: Change) -> str:
+    """Return a change's outcome, or that it is doubtful: what was measured cannot tell."""
+    is_doubtful = change.outcome == "not told apart" and change.why not in ("", COUNTED)
+    return "doubtful" if is_doubtful else change.outcome
 
 
 def page(name: str, gpus: Mapping[str, str], fared: Sequence[Fared], waiting: int) -> str:
@@ -68,20 +76,19 @@ def page(name: str, gpus: Mapping[str, str], fared: Sequence[Fared], waiting: in
     if waiting:
         summary.append(f"{waiting} still run or wait")
     parts = [f"# Night {escape(name)}", f"**{'; '.join(summary)}.**", _grid(gpus, fared)]
-    before = ["study", "cluster", "metric", "cell", "before", "now", "now over before", "since"]
-    parts += _part("Worse", before, [row for each in worse for row in _worse(each)])
-    before = ["study", "cluster", "claim", "before", "now", "bound", "since"]
-    parts += _part("Newly refuted", before, [row for each in worse for row in _refuted(each)])
-    before = ["study", "cluster", "metrics", "why nothing is decided"]
-    parts += _part("Not told apart", before, [row for each in fared for row in _blind(each)])
+    head = ["metric", "cell", "before", "now", "now over before", "since"]
+    parts += _part("Worse", head, [row for each in worse for row in _worse(each)])
+    head = ["claim", "before", "now", "bound", "since"]
+    parts += _part("Newly refuted", head, [row for each in worse for row in _refuted(each)])
     lines = [[*_names(each), escape(line)] for each in failed for line in each.failures]
-    parts += _part("Failed", ["study", "cluster", "what, and its log"], lines)
+    parts += _part("Failed", ["what, and its log"], lines)
     lines = [[*_names(each), escape(each.lacking)] for each in fared if each.lacking]
-    parts += _part("Not run", ["study", "cluster", "why"], lines)
+    parts += _part("Not run", ["why"], lines)
     return "\n\n".join(parts) + "\n"
 
 
-def _part(title: str, head: list[str], rows: list[list[str]]) -> list[str]:
+def _part(title: str, further: list[str], rows: list[list[str]]) -> list[str]:
+    head = ["study", "cluster", *further]
     return [f"## {title}", table(head, rows, len(head), whole=True)] if rows else []
 
 
@@ -110,15 +117,6 @@ def _worse(fared: Fared) -> Iterator[list[str]]:
         place = code(f"{change.case}.{change.variant}")
         values = (in_cell(change.then), in_cell(change.now), by_factor(change) or DASH)
         yield [*_names(fared), code(change.metric), place, *values, code(fared.against)]
-
-
-def _blind(fared: Fared) -> Iterator[list[str]]:
-    """Yield a row for each reason why metrics decide nothing, such as times of another GPU."""
-    changes = fared.since.changes if fared.since else []
-    undecided = [each.why for each in changes if each.outcome == "not told apart"]
-    for why, count in Counter(undecided).most_common():
-        if why not in ("", COUNTED):
-            yield [*_names(fared), str(count), escape(why)]
 
 
 def _refuted(fared: Fared) -> Iterator[list[str]]:

@@ -33,7 +33,7 @@ def test_a_slower_variant_has_a_row_with_both_times(
     assert f"{int(is_worse)} of 1 got worse; 0 failed" in shown
     assert ("## Worse" in shown) == ("`small.slow`" in shown) == is_worse
     assert "(h200/9-example/README.md)" in shown
-    assert f"{int(is_worse)} worse, 0 better of 2 metrics" in shown
+    assert f"{int(is_worse)} worse, 0 better, 0 doubtful of 2 metrics" in shown
 
 
 def test_a_claim_is_newly_refuted_with_both_values(tmp_path: Path) -> None:
@@ -42,15 +42,15 @@ def test_a_claim_is_newly_refuted_with_both_values(tmp_path: Path) -> None:
     assert [cell.strip() for cell in row.split("|")][3:6] == ["`faster`", "0.5×", "2×"]
 
 
-def test_a_night_that_can_decide_nothing_says_why(tmp_path: Path) -> None:
-    """Times of two GPUs, of which no ceiling is known, are not taken for as good as before."""
+def test_times_of_two_gpus_are_not_taken_for_as_good_as_before(tmp_path: Path) -> None:
     problem = manifest.load(written(tmp_path, GOOD))
     now, then = (door.whole(timed(tmp_path / "runs", 2.0).folder) for _ in range(2))
     cells = tuple(cell.model_copy(update={"gpu": "GPU-2"}) for cell in then.origin.cells)
     then = replace(then, origin=then.origin.model_copy(update={"cells": cells}))
-    fared = Fared("9-example", "h200", {}, regression.since(problem, now, then))
-    row = page("2", GPUS, [fared], waiting=0).splitlines()[-1]
-    assert row == "| 9-example | h200 | 2 | timed on 2 GPUs whose ceilings are not all known |"
+    same = Fared("9-example", "h200", {}, regression.since(problem, now, now))
+    other = Fared("9-example", "h200", {}, regression.since(problem, now, then))
+    assert "0 worse, 0 better, 0 doubtful of 2 metrics" in same.in_words()
+    assert "0 worse, 0 better, 2 doubtful of 2 metrics" in other.in_words()
 
 
 def test_what_failed_or_was_not_run_says_why_and_stays_one_row() -> None:
