@@ -10,17 +10,21 @@ from typing import Literal
 
 import polars as pl
 
-from harness.analysis import reliability, statistics
+from harness.analysis import claims, reliability, statistics
 from harness.analysis.claims import ClaimResult
 from harness.analysis.measured import Measured
 from harness.analysis.metrics import Metrics
 from harness.analysis.statistics import Interval, Rounds
 from harness.analysis.verdict import LEAST_PROCESSES, Ends, place, widened
+from harness.evidence.subject import Folder
 from harness.evidence.tables import Tables
+from harness.ground.errors import UsageError
 from harness.problem.model import Metric, Problem
 
 Outcome = Literal["worse", "better", "not told apart"]
 OUTCOMES: tuple[Outcome, ...] = ("worse", "better", "not told apart")
+COUNTED = "counted"
+"""Why an outcome needs no interval."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,47 @@ class Change:
     factor: float | None = None
     low: float | None = None
     high: float | None = None
+
+
+@dataclass(frozen=True)
+class Since:
+    """What changed since an earlier run or report: metrics, and claims that are newly refuted.
+
+    ``refuted`` has each of these claims as it is now and as it was then.
+    """
+
+    changes: list[Change]
+    refuted: list[tuple[ClaimResult, ClaimResult]]
+
+    @property
+    def worse(self) -> list[Change]:
+        """Return the metrics that got worse."""
+        return [change for change in self.changes if change.outcome == "worse"]
+
+
+def since(problem: Problem, now: Folder, then: Folder) -> Since:
+    """Return what changed from one run or report to another.
+
+    Raises UsageError unless both are of this problem and of one model of GPU.
+    """
+    for what, here, there in (
+        ("problem", now.origin.run.problem, then.origin.run.problem),
+        ("target", now.origin.run.target.name, then.origin.run.target.name),
+    ):
+        if here != there:
+            remedy = "compare runs of one problem on one model of GPU"
+            raise UsageError(f"its {what} is {there}, not {here}", where=then.label, remedy=remedy)
+    sides = [
+        MeasuredSubject(Metrics(problem, tables, origin.gpus), tables, origin.gpus)
+        for tables, origin in ((now.tables, now.origin), (then.tables, then.origin))
+    ]
+    judged = [
+        claims.of_run(problem, side.metrics, each.origin.run)
+        for side, each in zip(sides, (now, then), strict=True)
+    ]
+    before = {result.claim.id: result for result in judged[1]}
+    refuted = [(result, before[result.claim.id]) for result in newly_refuted(*judged)]
+    return Since(changes(problem, *sides), refuted)
 
 
 def changes(problem: Problem, now: MeasuredSubject, then: MeasuredSubject) -> list[Change]:
@@ -88,7 +133,7 @@ def _change(
     if _is_counted(metric, rounds):
         ratio = (values[0].value or 0.0) / (values[1].value or math.inf)
         outcome = _outcome(metric, (ratio, ratio))
-        return Change(*head, outcome, "counted", ratio, ratio, ratio)
+        return Change(*head, outcome, COUNTED, ratio, ratio, ratio)
     interval = statistics.unpaired_ratio(*rounds)
     outcome, why = _judged(metric, interval, rounds, values, (now, then))
     return Change(*head, outcome, why, interval.value, interval.low, interval.high)
@@ -127,7 +172,7 @@ def _of_values(metric: Metric, rounds: tuple[Rounds, Rounds]) -> tuple[Outcome, 
     if not (_is_counted(metric, rounds) and len(now) == len(then) == 1) or now == then:
         return "not told apart", "no ratio: a value is zero or negative"
     more = max(now) > max(then)
-    return "worse" if more == (metric.better == "lower") else "better", "counted"
+    return "worse" if more == (metric.better == "lower") else "better", COUNTED
 
 
 def _is_counted(metric: Metric, rounds: tuple[Rounds, Rounds]) -> bool:

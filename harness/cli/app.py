@@ -14,6 +14,7 @@ from harness.cli.contribute import contribute
 from harness.cli.diagnose import diagnose
 from harness.cli.diff import diff
 from harness.cli.doctor import doctor
+from harness.cli.fleet import fleet
 from harness.cli.inspect import inspect
 from harness.cli.lint import lint
 from harness.cli.list import list_problems
@@ -77,6 +78,7 @@ app.command("list")(list_problems)
 app.command()(new)
 app.command()(lint)
 app.command()(run)
+app.command()(fleet)
 app.command()(check)
 app.command()(report)
 app.command()(inspect)

@@ -251,8 +251,6 @@ def _compared(
 ) -> tuple[list["Result"], int, object]:
     """Print what changed since ``against``; return results, exit code and JSON."""
     from harness.analysis import regression
-    from harness.analysis.metrics import Metrics
-    from harness.cli import judgement
     from harness.evidence.subject import Folder
     from harness.extract import door
     from harness.report import check_results
@@ -260,32 +258,15 @@ def _compared(
     earlier = door.opened(str(against))
     if not isinstance(earlier, Folder):
         raise UsageError("neither a run nor a report", where=against)
-    for what in ("problem", "target"):
-        here, there = _named(evidence, what), _named(earlier, what)
-        if here != there:
-            remedy = "compare runs of one problem on one model of GPU"
-            raise UsageError(f"its {what} is {there}, not {here}", where=against, remedy=remedy)
-    sides = [
-        regression.MeasuredSubject(
-            Metrics(study, side.tables, side.origin.gpus), side.tables, side.origin.gpus
-        )
-        for side in (evidence, earlier)
-    ]
-    changes_found = regression.changes(study, *sides)
-    judged = [judgement.judge(study, side)[0] for side in (evidence, earlier)]
-    refuted = regression.newly_refuted(*judged)
+    since = regression.since(study, evidence, earlier)
+    refuted = [result for result, _ in since.refuted]
     if not json:
         output.say(f"{evidence.label} against {earlier.label}")
-        _show(changes_found, refuted)
-    results = check_results.of_changes(changes_found) + check_results.of_claims(study, refuted)
-    worse = bool(refuted) or any(change.outcome == "worse" for change in changes_found)
-    code = _WORSE if worse else 0 if changes_found else _NOT_WHOLE
-    changes = [_changed(change) for change in changes_found]
+        _show(since.changes, refuted)
+    results = check_results.of_changes(since.changes) + check_results.of_claims(study, refuted)
+    code = _WORSE if refuted or since.worse else 0 if since.changes else _NOT_WHOLE
+    changes = [_changed(change) for change in since.changes]
     return results, code, Compared(changes, [result.claim.id for result in refuted])
-
-
-def _named(side: "Folder", what: str) -> str:
-    return side.origin.run.problem if what == "problem" else side.origin.run.target.name
 
 
 def _show(changes: list["Change"], refuted: list["ClaimResult"]) -> None:

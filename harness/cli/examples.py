@@ -16,6 +16,10 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "harness run 1 --gpus 0,2            side by side on two GPUs",
         "harness run 1 --resume runs/1-torchao-float8/20261121-101500",
     ),
+    "fleet": (
+        "harness fleet --on h200 --on a100   every study on both: docs/clusters.md",
+        "harness fleet 1 4 --on h200 --full --published",
+    ),
     "check": (
         "harness check 1                     the newest run, else the report",
         "harness check --report reports/1-torchao-float8/nvidia-h200",

@@ -22,6 +22,11 @@ def runs() -> Path:
     return _folder("runs")
 
 
+def nights() -> Path:
+    """Return the folder of what a fleet's nights came to, which may not exist yet."""
+    return _folder("nights")
+
+
 def reports() -> Path:
     """Return the folder of the committed reports; UsageError where there is no checkout."""
     return _folder("reports")

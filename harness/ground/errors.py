@@ -31,6 +31,10 @@ class UsageError(HarnessError):
     """The command line names something that does not exist or cannot be combined."""
 
 
+class NothingToRunError(UsageError):
+    """What was asked for has no cell that the machine can run."""
+
+
 class ManifestError(HarnessError):
     """A ``problem.yaml`` that does not say what a manifest has to say."""
 

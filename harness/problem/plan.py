@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.evidence.kinds import KINDS
-from harness.ground.errors import UsageError
+from harness.ground.errors import NothingToRunError, UsageError
 from harness.problem.fields import MOST_ROUNDS, CaptureKind, Device
 from harness.problem.model import Problem
 from harness.problem.names import nearest
@@ -99,12 +99,12 @@ def plan(
     ]
     cells = _that_can_run(problem, cells, gpus, images=images)
     if is_short and not read:
-        raise UsageError(
+        raise NothingToRunError(
             f"every headline claim of {problem.folder.name} needs more than a {device.upper()}",
             remedy="--full runs what this machine can",
         )
     if not cells:
-        raise UsageError(
+        raise NothingToRunError(
             f"nothing to run on {device}",
             remedy="the variants, cases and captures chosen do not meet, or need the other device",
         )
@@ -114,20 +114,20 @@ def plan(
 def _that_can_run(
     problem: Problem, cells: list[Cell], gpus: int | None, *, images: bool
 ) -> list[Cell]:
-    """Return the cells that so many GPUs and the engine can run; UsageError if it is none of them.
+    """Return the cells that so many GPUs and the engine can run; NothingToRunError if none.
 
     ``images``: the engine runs cells whose environment is an image.
     """
     most = max((cell.gpus for cell in cells), default=0)
     few = [cell for cell in cells if gpus is None or cell.gpus <= max(gpus, 1)]
     if most and not few:
-        raise UsageError(
+        raise NothingToRunError(
             f"nothing to run: every cell chosen uses {most} GPUs or more than this machine shows",
             remedy="CUDA_VISIBLE_DEVICES lists the GPUs that cells may use",
         )
     kept = [cell for cell in few if images or not problem.environments[cell.environment].image]
     if few and not kept:
-        raise UsageError(
+        raise NothingToRunError(
             "nothing to run: every cell chosen runs in an image of its environment",
             remedy="--engine docker or podman runs it",
         )

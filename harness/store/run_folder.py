@@ -42,7 +42,7 @@ class Run:
     def create(cls, runs: Path, problem: str, origin: Origin) -> "Run":
         """Make a new run folder, named by the time it began (UTC) and after all that are there."""
         while True:
-            name = _next_name(runs / files.safe_name(problem))
+            name = next_name(runs / files.safe_name(problem))
             made = Provenance.model_validate(dict(origin) | {"version": VERSION, "id": name})
             run = cls(runs / problem / name)
             if files.filled_folder(run.folder, lambda folder: cls(folder).note(made)):  # noqa: B023
@@ -153,7 +153,7 @@ def record_of(cell: Path) -> CellRecord:
         raise type(error)(error.what, where=error.where, remedy=remedy) from None
 
 
-def _next_name(folder: Path) -> str:
+def next_name(folder: Path) -> str:
     """Return the name of the next run among those in ``folder``: the time now (UTC).
 
     If a run is there that began within this second, or later because the clock was set back, it is

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
@@ -32,13 +33,16 @@ def commands() -> list[str]:
 def test_every_command_of_the_page_does_what_it_says(tmp_path: Path) -> None:
     cluster_house.needs_slurm()
     house = House(tmp_path / "house")
-    (house.folder / "clusters" / "ci.toml").rename(house.folder / "clusters" / "slurm.toml")
+    for name in ("slurm", "h200", "a100"):
+        shutil.copy(
+            house.folder / "clusters" / "ci.toml", house.folder / "clusters" / f"{name}.toml"
+        )
     (house.folder / "wheels").mkdir()
     run, did = "", []
     try:
         for command in commands():
             words = [_of_the_house(word, house, run) for word in shlex.split(command)]
-            if words[0] == "run" and "--dry-run" not in words:
+            if words[0] in ("run", "fleet") and "--dry-run" not in words:
                 words += ["--engine", "local", "--python", sys.executable, "--rounds", "1"]
             code, said = house.ended(house.start_harness(*words))
             assert code == 0, (command, said)
@@ -46,13 +50,19 @@ def test_every_command_of_the_page_does_what_it_says(tmp_path: Path) -> None:
             run = next(iter(re.findall(r"^run: (.+)$", said, re.MULTILINE)), run)
     finally:
         house.end()
-    assert {"run", "report", "check"} <= set(did)
+    assert {"run", "report", "check", "fleet"} <= set(did)
     assert list(house.folder.glob("reports/9-example/*/README.md"))
 
 
 def _of_the_house(word: str, house: House, run: str) -> str:
     """Return a word of the page as it is in the test's checkout."""
     report = next(iter(house.folder.glob("reports/9-example/*/")), Path())
-    known = {"1": "9", "RUN": run, "/shared/torch/bin/python": sys.executable, "docker": "local"}
+    known = {
+        "1": "9",
+        "4": "9",
+        "RUN": run,
+        "/shared/torch/bin/python": sys.executable,
+        "docker": "local",
+    }
     known |= {"reports/1-torchao-float8/nvidia-h200": str(report)}
     return known.get(word, word)

@@ -102,7 +102,7 @@ def test_ctrl_c_cancels_the_jobs_where_that_is_asked(house: Callable[..., House]
 
 @pytest.mark.parametrize("failure", ["pre-emption", "node failure"])
 def test_a_job_that_is_requeued_goes_on(house: Callable[..., House], failure: str) -> None:
-    node = slurm("sinfo", "-h", "-o", "%n")
+    node = slurm("hostname", "-s")
     of = house()
     of.wait(2)
     run = of.start()
@@ -125,7 +125,7 @@ def test_a_job_that_is_requeued_goes_on(house: Callable[..., House], failure: st
 def test_a_node_that_is_drained_ends_its_jobs_and_the_rest_waits(
     house: Callable[..., House],
 ) -> None:
-    node = slurm("sinfo", "-h", "-o", "%n")
+    node = slurm("hostname", "-s")
     of = house(options="array_parallelism = 1\n")
     of.wait()
     run = of.start()
