@@ -12,6 +12,8 @@ SAID = "profiler said"
 """The condition that holds the profiler's own errors and warnings."""
 BENCHMARK = "benchmark mode: "
 """What ranges begin with in which cuDNN or MIOpen tries its algorithms for an operator."""
+BUILD = "builds: "
+"""What ranges begin with in which cuDNN builds an operator's kernels for a new shape."""
 
 EVENT_WAIT = r"^(cuda|hip|cu)EventSynchronize"
 """The host calls that wait for an event, by their names."""

@@ -25,7 +25,7 @@ import polars as pl
 
 from harness.analysis import copies, intervals
 from harness.analysis.idle import graph_captures, host_calls, host_state
-from harness.evidence.capture import BENCHMARK
+from harness.evidence.capture import BENCHMARK, BUILD
 
 DATA, COMPILE, ALLOCATE, SYNCHRONISE = "data", "compile", "allocate", "synchronise"
 PAGEABLE, HOST, LAUNCH, BOUNDARY = "pageable", "host", "launch", "boundary"
@@ -91,7 +91,7 @@ _COMPILE = re.compile(
     r"|(triton|nvrtc|jit|torch)[ _.:]*compil(e(?!d)|ing|ation)|autotun(e(?!d)|ing)|\bXlaCompile"
     # cuDNN and MIOpen time their algorithms in calls of these names; Get… only looks one up.
     r"|\b(cudnn|miopen)Find(Convolution|Solutions)"
-    rf"|^{BENCHMARK}|^{graph_captures.NAME}$",
+    rf"|^{BENCHMARK}|^{BUILD}|^{graph_captures.NAME}$",
     re.IGNORECASE,
 )
 

@@ -7,12 +7,12 @@ import polars as pl
 
 from harness.captures.formats.json_stream import Piece
 from harness.captures.torch.batch import EventBatch, Vocabulary
-from harness.captures.torch.benchmark import benchmark_ranges
 from harness.captures.torch.captured import captured_launches
 from harness.captures.torch.columns import SHORTER, InexactError, UnsoundError
 from harness.captures.torch.compilation import compilation
 from harness.captures.torch.cpu_operators import on_cpu
 from harness.captures.torch.events import EXACT_DECODER, TABLES, Event, first_fault
+from harness.captures.torch.first_calls import first_calls
 from harness.captures.torch.frames import own_frames
 from harness.captures.torch.launches import innermost, launches
 from harness.captures.torch.metadata import is_plain
@@ -115,12 +115,12 @@ class TableBuilder:
         timed = (pl.col("start_ns") > 0) | (pl.col("duration_ns") > 0)
         gpu = gpu.with_columns(pl.when(timed).then(pl.col("start_ns", "duration_ns")))
         phases = compilation(operators, self._words.strings).select(ranges.columns)
-        tried = benchmark_ranges(operators, calls, self._words.strings)
+        first = first_calls(operators, calls, self._words.strings)
         covers = pl.concat([each.select(frames.columns) for each in (operators, modules)])
         tables = {
             "gpu_ops": gpu,
             "api_calls": calls,
-            "ranges": pl.concat([ranges, phases, tried.select(ranges.columns)]),
+            "ranges": pl.concat([ranges, phases, first.select(ranges.columns)]),
             "frames": own_frames(frames, covers, self._words.strings),
             "cpu_operators": on_cpu(operators, calls, self._words.strings),
         }

@@ -125,3 +125,34 @@ def test_guards_are_told_by_their_part_of_the_time(checked_ns: int, part: list[f
     assert first.id == "host-bound"
     told = [each.value for each in first.evidence if "guards" in each.metric]
     assert told == pytest.approx(part, rel=0.05)
+
+
+ATTENTION = "cudnn_generated_fort_native_sdpa_sm80_flash_fprop_wmma_f16_knob_3_64x64x128"
+
+
+@pytest.mark.parametrize(("kernel", "named"), [(ATTENTION, True), ("gemm", False)])
+def test_code_that_is_loaded_before_cudnn_s_attention_is_built_for_its_lengths(
+    kernel: str, *, named: bool
+) -> None:
+    program = Program()
+    for _ in range(TURNS):
+        program.call("cuLibraryLoadData", 3 * MS)
+        program.launch(2 * MS, kernel)
+    first = conclude.diagnose([program.capture()]).findings[0]
+    assert first.id == "compile-in-loop"
+    assert ("cuDNN builds its attention" in first.title) == named
+
+
+@pytest.mark.parametrize(("length_us", "ranges"), [(60_000, 1), (100, 0)])
+def test_a_long_call_of_cudnn_s_attention_builds_it(
+    tmp_path: Path, length_us: int, ranges: int
+) -> None:
+    operators = {"aten::_cudnn_attention_forward": length_us, "aten::mm": 60_000}
+    events = [
+        {"cat": "cpu_op", "name": name, "tid": 1, "ts": 100_000 * at, "dur": length}
+        for at, (name, length) in enumerate(operators.items())
+    ]
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps(events))
+    names = [f"{name}" for name in read(path)["ranges"]["name"]]
+    assert names == ["builds: aten::_cudnn_attention_forward"] * ranges

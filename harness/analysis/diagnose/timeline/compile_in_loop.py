@@ -36,6 +36,15 @@ _BENCHMARK_FIX = (
     "turn benchmark mode off where shapes change (torch.backends.cudnn.benchmark = False)",
     "pad inputs to a few shapes, and run each once before the loop",
 )
+_BUILT = r"^cudnn\w*(sdpa|attention)"
+"""Names of cuDNN's kernels of attention, which it builds for each shape."""
+_BUILDING = "The GPU waits while cuDNN builds its attention for new lengths, again and again."
+_BUILDING_FIX = (
+    "let lengths take few values: allocate the cache of keys and values once, and pad to a few "
+    "lengths, masked",
+    "take another backend of attention, whose kernels serve every length "
+    "(torch.nn.attention.sdpa_kernel)",
+)
 _TUNING = "The GPU tries the configurations of a kernel again and again."
 _TUNING_FIX = (
     "let the autotuner's key take few values: round sizes up in it, or leave them out",
@@ -62,15 +71,16 @@ def found(view: TimelineView) -> Iterator[Finding]:
     if not view.repeats(idle_causes.COMPILE) or any(not t.tuning.is_empty() for t in view.tracks):
         return
     loads = view.called(host_calls.LOAD)
-    tried, captured = tuple(_tried(view)), tuple(_captured(view))
+    tried, captured, built = tuple(_tried(view)), tuple(_captured(view)), tuple(_building(view))
     evidence = (
         view.percent("idle while code is compiled or loaded", share, thresholds.MATTERS),
         *tried,
         *captured,
+        *built,
         view.number("gaps with such work", gaps, "", thresholds.REPEATED),
         view.number("modules loaded or unloaded", loads.height),
     )
-    advice = () if tried or captured else (_NEXT,)
+    advice = () if tried or captured or built else (_NEXT,)
     finding = KIND.finding(
         view.where, evidence, share=share, gain=share, confidence=0.9, capture_next=advice
     )
@@ -78,7 +88,29 @@ def found(view: TimelineView) -> Iterator[Finding]:
         finding = replace(finding, title=_BENCHMARK, fix=_BENCHMARK_FIX)
     elif captured:
         finding = replace(finding, title=_CAPTURING, fix=_CAPTURING_FIX)
+    elif built:
+        finding = replace(finding, title=_BUILDING, fix=_BUILDING_FIX)
     yield finding
+
+
+def _building(view: TimelineView) -> Iterator[Evidence]:
+    """Yield how much of such idle time ends with cuDNN's attention, if that is most of it."""
+    rows = pl.concat([_before(track) for track in view.tracks])
+    whole = int(rows["length_ns"].sum())
+    attends = rows.filter(pl.col("name").cast(pl.String).str.contains(_BUILT))
+    if attends["length_ns"].sum() >= max(_MOST * whole, 1):
+        part = float(attends["length_ns"].sum()) / whole
+        yield view.percent("of it in gaps before cuDNN's attention", part)
+
+
+def _before(track: Track) -> pl.DataFrame:
+    """Return length_ns of the pieces of such idle time, and the name of what ran next."""
+    pieces = track.idle.filter(pl.col("cause") == idle_causes.COMPILE)
+    pieces = pieces.select("end_ns", length_ns=pl.col("end_ns") - pl.col("start_ns"))
+    ops = intervals.ordered(track.ops.select("start_ns", "name"), "start_ns")
+    return intervals.ordered(pieces, "end_ns").join_asof(
+        ops, left_on="end_ns", right_on="start_ns", strategy="forward", check_sortedness=False
+    )
 
 
 def _captured(view: TimelineView) -> Iterator[Evidence]:
