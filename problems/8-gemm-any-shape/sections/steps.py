@@ -37,7 +37,7 @@ def side_rates(
             label = _sides(region)
             rows.append(_bar(f"{label}: choice", rate))
             theirs = Measured(rate.unit, 100 * rate.value / share.value)
-            rows.append(_bar(f"{label}: library's best", theirs, baseline=True))
+            rows.append(_bar(f"{label}: library", theirs, baseline=True))
     figure = bars.draw(rows, [], "TFLOP/s") if rows else None
     return page.figure(name, "rate of the choice and of the library, by shape", figure, caption)
 
