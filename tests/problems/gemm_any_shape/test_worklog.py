@@ -26,7 +26,9 @@ from tests.support.hgemm import ANY_SHAPE, Cell
 from tests.support.reading import walk, words
 from tests.support.small_evidence import Row, ceiling, in_three, tables
 
-CONCLUDES = re.compile(r"call w\.concludes\(([^)]*)\)")
+CONCLUDES = re.compile(r"(?:call w\.concludes|if w\.holds)\(([^)]*)\)")
+HELD = re.compile(r"{% if w\.holds\([^)]*\) %}([^{]+){%")
+FIGURES = {"shapes", "neighbours", "waves", "steps", "few-rows", "regret", "squares", "others"}
 STATED: dict[str, dict[str, float]] = {
     "checked": {"checks": 2124, "wrong_products": 0, "largest_error_ratio": 1.2, "not_reached": 0},
     "operator": {"failed_opchecks": 0, "largest_operator_error": 3e-3},
@@ -176,6 +178,11 @@ def page_of(problem: Problem, evidence: Tables) -> Page:
     return Page(problem, metrics, judged, known, evidence)
 
 
+def sentences() -> list[str]:
+    """The sentences of the template that stand only while their claims hold."""
+    return [each.strip() for each in HELD.findall((ANY_SHAPE / "worklog.md.j2").read_text())]
+
+
 def test_everything_is_told(problem: Problem, evidence: Tables) -> None:
     page = page_of(problem, evidence)
     text = render(ANY_SHAPE / "worklog.md.j2", page)
@@ -186,8 +193,10 @@ def test_everything_is_told(problem: Problem, evidence: Tables) -> None:
     assert verdicts["choice-mean"] == verdicts["regret-mean"] == "reproduced"
     assert verdicts["right"] == verdicts["burst-8192"] == verdicts["racecheck"] == "reproduced"
     assert "not measured" not in verdicts.values()
-    assert set(page.figures) == {"shapes.svg"}
-    assert "NaN" not in page.figures["shapes.svg"]
+    assert set(page.figures) == {f"{name}.svg" for name in FIGURES}
+    assert [name for name, figure in page.figures.items() if "NaN" in figure] == []
+    assert "any N, K" not in text
+    assert [each for each in sentences() if each not in text] == []
 
 
 def test_a_run_without_the_slow_cells_is_told_without_holes(
@@ -206,8 +215,8 @@ def test_the_first_screen_and_the_walk_are_as_short_as_their_readers_time(
     problem: Problem, evidence: Tables
 ) -> None:
     text = render(ANY_SHAPE / "worklog.md.j2", page_of(problem, evidence))
-    assert words(walk(text).split("\n## ")[0]) <= 400
-    assert words(walk(text)) <= 2500
+    assert words(walk(text).split("\n## ")[0]) <= 350
+    assert words(walk(text)) <= 2800
 
 
 @pytest.mark.parametrize("verdict", ["refuted", "undecided", "not measured"])
@@ -224,10 +233,25 @@ def test_no_page_concludes_what_its_claim_does_not_bear_out(
     told = render(template, dataclasses.replace(page, results=flipped, figures={}))
     blocks = [block.body for block in conclusions.RENDERED if block.body]
     conclusions.RENDERED.clear()
-    assert [body for body in blocks if body in told] == []
+    assert [body for body in (*blocks, *sentences()) if body in told] == []
     assert "it is faster than the library" not in told
     assert "in place of `torch.mm`" not in told
     assert "keep `torch.mm`" in told
+
+
+def test_each_problem_is_in_one_class_of_sides_and_if_aligned_of_one_duration(
+    problem: Problem, evidence: Tables
+) -> None:
+    text = render(ANY_SHAPE / "worklog.md.j2", page_of(problem, evidence))
+    counts = {
+        row[0]: int(row[1]) for row in re.findall(r"^\| ([^|]+) \| (\d+) \| \d+ / ", text, re.M)
+    }
+    aligned = [name for name in counts if name.startswith("N and K")]
+    durations = [name for name in counts if name.endswith(("µs", "ms"))]
+    odd = counts["N or K no multiple of 8"]
+    assert len(aligned) == 2
+    assert counts["all"] == odd + sum(counts[name] for name in aligned)
+    assert counts["all"] - odd == sum(counts[name] for name in durations) > 0
 
 
 def test_ratios_are_those_of_the_rows(module: Callable[[str], ModuleType]) -> None:
