@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: capture.sh SET FOLDER JOBS [NAME.KIND…]   where nsys and ncu are on PATH
 # Captures programs of SET into FOLDER: NAME.nsys.sqlite, NAME.torch.json.gz, NAME.ncu-rep, NAME.pickle. JOBS
-# programs start side by side and take turns on the GPU. A capture that is there already is not made again.
+# programs start side by side and take turns on the GPU; NAME.bare.log has the step of an unprofiled run. A capture that is there already is not made again.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 set_=$1 folder=$2 jobs=$3
@@ -26,6 +26,8 @@ of_one() {
             [ -e "$to.ncu-rep" ] && return
             PROFILE=cuda ncu --set full --clock-control none --profile-from-start off \
                 -k "regex:^($(kernels "$program"))" -c 1 -o "$to" "$python" "$program" ;;
+        bare) # how long a step takes without a profiler, in the log
+            "$python" "$program" ;;
         memory)
             [ -e "$to.pickle" ] && return
             SNAPSHOT=$to.pickle "$python" "$program" ;;
@@ -47,7 +49,7 @@ if [ $# -eq 0 ]; then
     for program in "$HELD_OUT_SET"/[a-z][0-9]*.py; do
         name=$(basename "$program" .py)
         case $(kind_of "$name") in
-            timeline) set -- "$@" "$name.nsys" "$name.torch" ;;
+            timeline) set -- "$@" "$name.nsys" "$name.torch" "$name.bare" ;;
             kernel) set -- "$@" "$name.ncu" ;;
             *) set -- "$@" "$name.memory" ;;
         esac
