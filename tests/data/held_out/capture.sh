@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Usage: capture.sh SET FOLDER JOBS [NAME.KIND…]   where nsys and ncu are on PATH
-# Captures programs of SET into FOLDER: NAME.nsys.sqlite, NAME.torch.json.gz, NAME.ncu-rep, NAME.pickle. JOBS
-# programs start side by side and take turns on the GPU; NAME.bare.log has the step of an unprofiled run. A capture that is there already is not made again.
+# Captures programs of SET into FOLDER: NAME.nsys.sqlite, NAME.torch.json.gz, NAME.ncu-rep, NAME.pickle;
+# NAME.bare.log has the step of an unprofiled run. JOBS programs start side by side and take turns on the
+# GPU. A capture that is there already is not made again.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 set_=$1 folder=$2 jobs=$3

@@ -73,7 +73,7 @@ def test_described_advice_shares_a_line_for_each_reason(study: Problem) -> None:
     study = study.model_copy(update={"claims": [first, second]})
     made = page(study, timed(CLEAR, spread=0.0, rounds=1))
     shown = unescape(advice.advice(replace(made, results=judge(study, made.metrics, "cuda"))))
-    assert "\n- Described: a stack, size low: 1.5× [1.5, 1.5]; one process; 3 decide" in shown
+    assert "\n- Described: a stack, size low: 1.5×; one process; 3 decide" in shown
     assert shown.endswith("([`take-fast`](#take-fast), [`again`](#again)).")
 
 
