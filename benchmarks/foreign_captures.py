@@ -244,11 +244,13 @@ when its thresholds stood.
 AUTHORS = """
 ## What the authors say
 
-Most projects publish their captures without a word on the cause in their READMEs, documents, sources
-and commit messages. *Agrees*: the author names what the finding names. *Broader*: both fit, but
-one of them says more than the other: idle time or transfers without their kind,
-or a cause that happens once without its name. *Other*: they differ. By its author, the capture of xDiT's Flux is a recording of a graph, which happens once; so the
-finding `host-bound` and its advice to replay a graph are wrong there, and `abstain` is right.
+Of the other captures, and of the memory snapshots below, a search of READMEs, documents, sources,
+commit messages and issues, which was not exhaustive, found no word of the author on the cause.
+*Agrees*: the author names what the finding names. *Broader*: both fit, but one of them says more
+than the other: idle time or transfers without their kind, or a cause that happens once without
+its name. *Other*: they differ. By its author, the capture of xDiT's Flux is a recording of a
+graph, which happens once; so the finding `host-bound` and its advice to replay a graph are wrong
+there, and `abstain` is right.
 
 Larger traces of TraceLens (Wan 2.1 of diffusers, and the replays of Flux and HunyuanVideo under
 xDiT) and HolisticTraceAnalysis (vision transformer) were not tried.
