@@ -154,7 +154,7 @@ CAPTURES = (
     (
         "AMD-AGI/TraceLens/tests/traces",
         "h100/facebook_timesformer-base-finetuned-k400__1016002.json.gz",
-        "A video transformer whose kernels follow one another.",
+        "A video transformer whose kernels follow one another; its attention is separate kernels.",
     ),
     (
         "AMD-AGI/TraceLens/tests/traces",
@@ -167,12 +167,66 @@ CAPTURES = (
         "One decode step; its annotation holds 0.46 s in which the first copy waits, before the"
         " graph is launched.",
     ),
+    (
+        "AMD-AGI/TraceLens/tests/traces",
+        "inference/xdit_flux.1_aiter_sage/profile_trace_rank_0.json.gz",
+        "One rank of xDiT's Flux replays HIP graphs; what the profiler adds is left out.",
+    ),
+    (
+        "AMD-AGI/TraceLens/tests/traces",
+        "inference/xdit_flux.1/capture_traces/capture_trace_rank_0.json.gz",
+        "xDiT's Flux while its HIP graph is recorded; two gaps before copies are half of it.",
+    ),
+    (
+        "AMD-AGI/TraceLens/tests/traces",
+        "inference/xdit_flux.1_aiter_sage/capture_traces/capture_trace_rank_0.json.gz",
+        "The same with other attention; one gap of host code in a compiled region is most of it.",
+    ),
+    (
+        "AMD-AGI/TraceLens/tests/traces",
+        "mi300/google_owlv2-large-patch14-ensemble__1016001.json.gz",
+        "A vision-language detector; the GPU idles in the ranges of torch's data loader.",
+    ),
+    (
+        "AMD-AGI/TraceLens/tests/traces",
+        "mi300/facebook_timesformer-base-finetuned-k400__1016002.json.gz",
+        "A video transformer whose attention runs as separate kernels.",
+    ),
 )
 """Captures, and why the first finding of each is right: project and folder, file, reason."""
 
-PAGE = """\
-# Captures of other projects
+WORDS = {
+    "healthy_1pct.sqlite": (
+        "Calling ~1% dispatch cost a bottleneck is the credibility-ending failure.",
+        "GindaChen/nsys-ai/blob/main/tests/test_abstention.py",
+        "agrees",
+    ),
+    "mfu_2gpu_after.sqlite": (
+        "idle rose by 41.35 ms",
+        "GindaChen/nsys-ai/blob/main/docs/user/reading-a-diff.md",
+        "broader",
+    ),
+    "report3.sqlite": (
+        "Map clause to handle data transfer from CPU to GPU",
+        "RajaATAli/SC23_Programming-Your-GPU-with-OpenMP_Tutorial/blob/master/heat.c",
+        "broader",
+    ),
+    "inference/xdit_flux.1/capture_traces/capture_trace_rank_0.json.gz": (
+        "captures per-kernel shapes and call stack information during the graph capture phase",
+        "AMD-AGI/TraceLens/pull/848",
+        "other",
+    ),
+    "inference/xdit_flux.1_aiter_sage/capture_traces/capture_trace_rank_0.json.gz": (
+        "captures per-kernel shapes and call stack information during the graph capture phase",
+        "AMD-AGI/TraceLens/pull/848",
+        "broader",
+    ),
+}
+"""By capture: what its author says of the cause, where, and how the first finding relates to it."""
 
+TITLE = "# Captures of other projects\n\n"
+
+PAGE = """\
 Other projects publish these captures as inputs of their tests. A row gives the first finding with
 the share of the time that it explains, and beside it sums of the raw file, which
 [`foreign_captures.py`](../benchmarks/foreign_captures.py) makes without any code of the diagnosis:
@@ -185,6 +239,24 @@ when its thresholds stood.
 
 | capture | first finding | kernels | only collectives | only host copies | idle | why |
 | --- | --- | ---: | ---: | ---: | ---: | --- |
+"""
+
+AUTHORS = """
+## What the authors say
+
+Of the other captures, and of the memory snapshots below, a search of READMEs, documents, sources,
+commit messages and issues, which was not exhaustive, found no word of the author on the cause.
+*Agrees*: the author names what the finding names. *Broader*: both fit, but one of them says more
+than the other: idle time or transfers without their kind, or a cause that happens once without
+its name. *Other*: they differ. By its author, the capture of xDiT's Flux is a recording of a
+graph, which happens once; so the finding `host-bound` and its advice to replay a graph are wrong
+there, and `abstain` is right.
+
+Larger traces of TraceLens (Wan 2.1 of diffusers, and the replays of Flux and HunyuanVideo under
+xDiT) and HolisticTraceAnalysis (vision transformer) were not tried.
+
+| capture | the author | first finding | relation |
+| --- | --- | --- | --- |
 """
 
 Interval = tuple[float, float]
@@ -260,8 +332,8 @@ def first_finding(path: Path) -> tuple[str, float]:
     return first["id"], first["share"] or 0.0
 
 
-def row(root: Path, folder: str, name: str, why: str) -> str:
-    """Return a capture's row; a program of several devices has the sums of all together."""
+def row(root: Path, folder: str, name: str, why: str) -> tuple[str, str]:
+    """Return a capture's row and first finding; of several devices, the sums of all together."""
     path = root / folder / name
     devices = (of_export if path.suffix == ".sqlite" else of_trace)(path).values()
     each = [shares(device) for device in devices]
@@ -272,14 +344,37 @@ def row(root: Path, folder: str, name: str, why: str) -> str:
         "/".join(folder.split("/")[:2]),
         f"https://github.com/{folder.split('/tests')[0]}",
     )
-    cells = [f"[{project}]({url}) `{name}`", named, *(f"{mean:.1%}" for mean in means), why]
-    return "| " + " | ".join(cells).replace("%", " %") + " |\n"
+    cells = [f"[{project}]({url}) `{name}`", named, *(f"{mean:.1%}" for mean in means)]
+    return "| " + " | ".join(cells).replace("%", " %") + f" | {why} |\n", finding
+
+
+def authors(findings: dict[str, str]) -> str:
+    """Return the table of what authors say of their captures, beside the first findings."""
+    rows = [
+        f"| `{name}` | [“{said}”](https://github.com/{where}) | `{findings[name]}` | {verdict} |\n"
+        for name, (said, where, verdict) in WORDS.items()
+    ]
+    return AUTHORS + "".join(rows)
+
+
+def counts() -> str:
+    """Return how many captures are listed, and how findings relate to what authors say."""
+    verdicts = [verdict for _, _, verdict in WORDS.values()]
+    related = ", ".join(f"{verdicts.count(kind)} {kind}" for kind in ("agrees", "broader", "other"))
+    projects = len({"/".join(folder.split("/")[:2]) for folder, _, _ in CAPTURES})
+    return (
+        f"Captures: {len(CAPTURES)}, of {projects} projects. Captures of which the author says\n"
+        f"something that bears on the cause: {len(WORDS)}; of these {related}.\n\n"
+    )
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="a folder of clones, OWNER/NAME each")
     root = parser.parse_args().folder
-    sys.stdout.write(PAGE)
+    sys.stdout.write(TITLE + counts() + PAGE)
+    findings = {}
     for folder, name, why in CAPTURES:
-        sys.stdout.write(row(root, folder, name, why))
+        line, findings[name] = row(root, folder, name, why)
+        sys.stdout.write(line)
+    sys.stdout.write(authors(findings))
