@@ -56,7 +56,7 @@ def test_every_published_report_is_read_with_nothing_lost(folder: Path, tmp_path
         written["run"]["started"],
         *(one["started"] for one in written["run"]["resumed"]),
     ]
-    provenance.save(tmp_path, known.run, list(known.cells), known.tables)
+    provenance.write(tmp_path, known)
     assert provenance.load(tmp_path) == known
     again = json.loads((tmp_path / provenance.FILE).read_text())
     for old, new in zip(written["cells"], again["cells"], strict=True):

@@ -88,8 +88,9 @@ WAYS = (
         r"(bfloat16|float16|float8_\w+)_copy_kernel_cuda|direct_copy_kernel_cuda.*LoadWithCast",
         "Much of the time goes to converting tensors from one number format to another.",
         (
-            "keep weights in the format that products read (model.to(torch.bfloat16)): autocast "
-            "converts FP32 weights anew in each pass",
+            "keep weights in the format that products read (model.to(torch.bfloat16)), or take "
+            "products that read them as they are stored: autocast and dequantisation convert them "
+            "anew in each pass",
             "keep activations in one format from operator to operator",
         ),
         least=0.25,
