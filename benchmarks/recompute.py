@@ -15,6 +15,7 @@ import math
 import subprocess
 import sys
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ Rounds = dict[int, tuple[float, str]]
 
 def rounds(evidence: Path, metric: dict[str, Any], region: str, variant: str, case: str) -> Rounds:
     """Return what each process gave for a metric: its median, or the fact that it stated."""
-    cells = pl.read_parquet(evidence / "cells.parquet").filter(
+    cells = table(evidence / "cells.parquet").filter(
         pl.col("status") == "ok", pl.col("variant") == variant, pl.col("case") == case
     )
     cells = cells.filter(pl.col("capture") == metric.get("capture", "timing"))
@@ -39,7 +40,7 @@ def rounds(evidence: Path, metric: dict[str, Any], region: str, variant: str, ca
         cells = cells.filter((pl.col("round") == 0) == (start == "first"))
     places = gpus(evidence)
     if "sample" in metric:
-        rows = pl.read_parquet(evidence / "samples.parquet").filter(
+        rows = table(evidence / "samples.parquet").filter(
             pl.col("metric") == metric["sample"], pl.col("mark").fill_null("") != WARM_UP
         )
         if region:
@@ -47,10 +48,10 @@ def rounds(evidence: Path, metric: dict[str, Any], region: str, variant: str, ca
         values = rows.group_by("cell").agg(pl.col("value").median())
     else:
         name = metric["fact"] + (f".{region}" if region else "")
-        rows = pl.read_parquet(evidence / "facts.parquet").filter(pl.col("name") == name)
+        rows = table(evidence / "facts.parquet").filter(pl.col("name") == name)
         values = rows.select("cell", "value")
     if per := metric.get("per"):
-        facts = pl.read_parquet(evidence / "facts.parquet").filter(pl.col("name") == per)
+        facts = table(evidence / "facts.parquet").filter(pl.col("name") == per)
         divisors = facts.select("cell", divisor="value")
         values = values.join(divisors, on="cell")
         values = values.with_columns(pl.col("value") / pl.col("divisor"))
@@ -58,6 +59,13 @@ def rounds(evidence: Path, metric: dict[str, Any], region: str, variant: str, ca
     return {row["round"]: (row["value"], places.get(row["cell"], "")) for row in joined.to_dicts()}
 
 
+@cache
+def table(path: Path) -> pl.DataFrame:
+    """Return a table of evidence."""
+    return pl.read_parquet(path)
+
+
+@cache
 def gpus(evidence: Path) -> dict[str, str]:
     """Return the GPU that each cell ran on, where the provenance says it."""
     told = json.loads((evidence / "provenance.json").read_text())

@@ -1,4 +1,4 @@
-"""The options that every command takes which builds an engine."""
+"""The options of commands that build an engine, and those that say how much it runs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -32,6 +32,12 @@ Image = Annotated[
 Mounts = Annotated[
     list[Path] | None,
     typer.Option(metavar="FOLDER", help="Show this host folder to containers, read only."),
+]
+Rounds = Annotated[
+    int | None, typer.Option(help="Times that each timing cell runs, if not the problem's.")
+]
+Full = Annotated[
+    bool, typer.Option("--full", help="Every cell, not only what headline claims need.")
 ]
 
 

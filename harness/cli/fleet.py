@@ -32,12 +32,6 @@ Clusters = Annotated[
     list[str],
     typer.Option("--on", metavar="CLUSTER", help="Run on clusters/NAME.toml; may be repeated."),
 ]
-Full = Annotated[
-    bool, typer.Option("--full", help="Every cell, not only what headline claims need.")
-]
-Rounds = Annotated[
-    int | None, typer.Option(help="Times that each timing cell runs, if not the study's.")
-]
 Published = Annotated[
     bool, typer.Option("--published", help="Compare with reports/, not with the night before.")
 ]
@@ -46,8 +40,8 @@ Published = Annotated[
 def fleet(
     on: Clusters,
     problems: Studies = None,
-    full: Full = False,
-    rounds: Rounds = None,
+    full: engine_options.Full = False,
+    rounds: engine_options.Rounds = None,
     published: Published = False,
     engine: engine_options.Engine = "auto",
     python: engine_options.Python = None,

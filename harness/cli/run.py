@@ -49,9 +49,6 @@ _ONLY = "Only this one; may be given again."
 Variants = Annotated[list[str] | None, typer.Option(help=_ONLY, autocompletion=completion.variants)]
 Cases = Annotated[list[str] | None, typer.Option(help=_ONLY, autocompletion=completion.cases)]
 Captures = Annotated[list[str] | None, typer.Option(help=_ONLY, autocompletion=completion.captures)]
-Rounds = Annotated[
-    int | None, typer.Option(help="Times that each timing cell runs, if not the problem's.")
-]
 Part = Annotated[
     str | None,
     typer.Option(metavar="I/N", help="Run one part of the plan: 0/8 is the first of at most 8."),
@@ -67,9 +64,6 @@ Jobs = Annotated[
 LockClocks = Annotated[
     int | None,
     typer.Option(metavar="MHZ", help="Hold the SM clock at so many MHz; undone at the end.", min=1),
-]
-Full = Annotated[
-    bool, typer.Option("--full", help="Every cell, not only what headline claims need.")
 ]
 Resume = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Go on with this run folder.")]
 On = Annotated[
@@ -88,7 +82,7 @@ def run(
     variant: Variants = None,
     case: Cases = None,
     capture: Captures = None,
-    rounds: Rounds = None,
+    rounds: engine_options.Rounds = None,
     engine: engine_options.Engine = "auto",
     python: engine_options.Python = None,
     wheels: engine_options.Wheels = None,
@@ -99,7 +93,7 @@ def run(
     gpus: Gpus = None,
     jobs: Jobs = None,
     lock_clocks: LockClocks = None,
-    full: Full = False,
+    full: engine_options.Full = False,
     resume: Resume = None,
     on: On = None,
     cancel: Cancel = False,
