@@ -66,3 +66,24 @@ class AnyRanksReduce:
         arguments += [self._count, self._words, self._half]
         self._kernel((self._blocks,), THREADS, [*arguments, self._rank, self._ranks, MOST_BLOCKS])
         return total
+
+
+class PackedReduce:
+    """An all-reduce of messages of ``size`` bytes in packed words; ``shots``: "one" or "two"."""
+
+    def __init__(self, shots: str, size: int, everyone: Everyone) -> None:
+        self._rank, self._ranks, self._count = everyone.rank, everyone.ranks, size // 8
+        if shots == "two" and self._count % self._ranks:
+            raise PeerMemoryError(f"{size} bytes do not divide into {self._ranks} parts of words")
+        messages = 2 * self._ranks if shots == "one" else 2
+        self._inboxes = everyone.take(messages * 2 * size)  # packed: twice the bytes
+        self._blocks = blocks_for(self._count if shots == "one" else self._count // self._ranks)
+        self._epochs = torch.zeros(self._blocks, dtype=torch.int32, device="cuda")
+        self._kernel = Kernel("any_packed", f"any_packed_{shots}_shot")
+
+    def __call__(self, mine: Tensor) -> Tensor:
+        """Return the sum over all ranks of a bf16 tensor of the size."""
+        total = torch.empty_like(mine)
+        sizes = (self._count, self._rank, self._ranks)
+        self._kernel((self._blocks,), THREADS, [mine, total, self._inboxes, self._epochs, *sizes])
+        return total

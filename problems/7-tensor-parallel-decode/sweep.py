@@ -92,7 +92,7 @@ class Sweep:
                 expected = total * 2 ** (self.count - 1) if kind in self._doubled else total
                 result = replay()
                 differing = int((result.view(torch.int16) != expected.view(torch.int16)).sum())
-                if differing and not (is_library and _near(result, expected)):
+                if differing and not (is_library and near(result, expected)):
                     message = f"{kind}, {self._size} bytes, round {number}: {differing} elements"
                     raise SumError(f"{message} are not the sum")
 
@@ -141,7 +141,7 @@ def norm_batch(
     return batch
 
 
-def _near(result: Tensor, expected: Tensor) -> bool:
+def near(result: Tensor, expected: Tensor) -> bool:
     """Return whether a sum differs from the expected one by a rounding at most."""
     wide = expected.double()
     return float((result.double() - wide).norm() / wide.norm()) < 2**-8

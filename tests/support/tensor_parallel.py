@@ -13,6 +13,7 @@ HOST = r"""
 #include <thread>
 #include <vector>
 #define __global__
+#define __device__
 #define __launch_bounds__(threads)
 typedef unsigned int u32;
 typedef unsigned long long u64;
@@ -65,6 +66,11 @@ static u64 wait_packed(const ulonglong2* at, u32 epoch) {
   }
   return 0;  // it never came
 }
+struct Total {
+  u64 sum = 0;
+  void add(u64 word) { sum += word; }
+  u64 rounded() const { return sum; }
+};
 static uint4 __ldcg(const uint4* at) { return *at; }
 static u64 sum_of(u64 a, u64 b) { return a + b; }
 static uint4 sum_of(uint4 a, uint4 b) { return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w}; }

@@ -78,3 +78,15 @@ __device__ __forceinline__ u64 sum_of(u64 a, u64 b) {
 __device__ __forceinline__ uint4 sum_of(uint4 a, uint4 b) {
   return make_uint4(sum_of(a.x, b.x), sum_of(a.y, b.y), sum_of(a.z, b.z), sum_of(a.w, b.w));
 }
+
+// A sum of more than two ranks' words of four bf16.
+struct Total {
+  float parts[4] = {};
+  __device__ void add(u64 word) {
+    parts[0] += low_of((u32)word), parts[1] += high_of((u32)word);
+    parts[2] += low_of((u32)(word >> 32)), parts[3] += high_of((u32)(word >> 32));
+  }
+  __device__ u64 rounded() const {
+    return (u64)pair_of(parts[2], parts[3]) << 32 | pair_of(parts[0], parts[1]);
+  }
+};
