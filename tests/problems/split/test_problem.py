@@ -15,8 +15,9 @@ def test_a_cpu_runs_two_and_four_ranks(problem: Problem) -> None:
     assert {cell.params["layers"] % (2 * cell.params["ranks"]) for cell in cells} == {0}
 
 
-def test_every_gpu_cell_has_two(problem: Problem) -> None:
-    assert {cell.gpus for cell in plan(problem, Selected(), "cuda")} == {2}
+def test_every_gpu_cell_has_one_for_each_rank(problem: Problem) -> None:
+    for cell in plan(problem, Selected(), "cuda"):
+        assert cell.gpus == cell.params["ranks"]
 
 
 def test_every_way_is_measured_on_gpus_and_checked_on_a_cpu(problem: Problem) -> None:
@@ -48,12 +49,13 @@ def test_works_divide_as_their_ways_ask(problem: Problem) -> None:
 def test_every_bound_of_the_goal_is_claimed(problem: Problem) -> None:
     bounds = {claim.id: claim.bound for claim in problem.claims}
     predicted = [name for name in bounds if name.startswith("predicted-")]
+    of_two = {name for name in predicted if not name.endswith("-4")}
     works = {
         name
         for case in ("llama", "train", "mixtral")
         for name in problem.cases[case].params["works"]
     }
-    assert {name.removeprefix("predicted-") for name in predicted} == works
+    assert {name.removeprefix("predicted-") for name in of_two} == works
     assert {bounds[name].below for name in predicted} == {10}
     assert bounds["crossover-foreseen"].below == 15
     assert bounds["async-hides"].below == 5

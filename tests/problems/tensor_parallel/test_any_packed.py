@@ -66,9 +66,11 @@ LAGGING_US, LATE_US = 200, 2000
 
 def library(folder: Path, change: tuple[str, str] = ("", "")) -> Any:
     """Return the kernels as a function; ``change``: what of their text is replaced by what."""
-    text = (KERNELS / "any_packed.cu").read_text(encoding="utf-8").replace('#include "peer.cuh"', "")
+    text = (KERNELS / "any_packed.cu").read_text(encoding="utf-8")
     assert change[0] in text
-    return compiled(folder, HOST + text.replace(*change) + RUN, KERNELS).run
+    return compiled(
+        folder, HOST + text.replace('#include "peer.cuh"', "").replace(*change) + RUN, KERNELS
+    ).run
 
 
 @pytest.fixture(scope="module")
