@@ -14,10 +14,14 @@ from harness.analysis import memory
 from harness.analysis.diagnose import memory_thresholds, thresholds
 from harness.analysis.diagnose.finding import Evidence
 from harness.analysis.diagnose.memory_growth import Growth, Steps, growth
-from harness.evidence.capture import Capture
+from harness.evidence.capture import NO_STACK, Capture
 from harness.evidence.tables import FREED_POOL, GRAPH_POOL, Tables
 
 FREE_SEGMENTS = "free segments"
+BACKWARD = pl.col("role").is_null() & (
+    (pl.col("site") == NO_STACK) | pl.col("site").str.contains("::", literal=True)
+)
+"""Blocks that a backward pass asked for: its thread has no Python frame."""
 
 
 @dataclass(frozen=True)

@@ -98,6 +98,40 @@ def fed(*, sick: bool) -> Device:
     return device
 
 
+def inferred(*, sick: bool) -> Device:
+    """Pass 24 layers batch by batch, and keep what each leaves until the output is read, or not."""
+    device = Device()
+    for _ in range(2 * LAYERS):
+        device.new(WEIGHT, "build.py", MADE)
+    for _ in range(6):
+        kept: list[int] = []
+        for _ in range(2 * LAYERS):
+            layer = [device.new(size * MIB, "layer.py", CALLED) for size in (12, 24, 30)]
+            if sick:
+                kept += layer
+            else:
+                device.drop(*layer)
+        output = device.new(MIB, "head.py")
+        device.drop(*kept)
+        device.drop(output)
+    return device
+
+
+def remembered(*, sick: bool) -> Device:
+    """Copy weights and states every third step, and keep the last two copies there or elsewhere."""
+    device = Device()
+    for _ in range(3 * LAYERS):
+        device.new(WEIGHT, "train.py", MADE)
+    saved: list[list[int]] = []
+    for step in range(12):
+        device.drop(*[device.new(MIB, "layer.py", CALLED) for _ in range(LAYERS)])
+        device.drop(*[device.new(WEIGHT, "") for _ in range(LAYERS)])
+        if sick and step % 3 == 0:
+            saved.append([device.new(WEIGHT, "copy.py") for _ in range(3 * LAYERS)])
+            device.drop(*saved.pop(0) if len(saved) > 2 else ())
+    return device
+
+
 def train(device: Device) -> None:
     """Run 8 steps that leave nothing."""
     for _ in range(8):
@@ -109,6 +143,8 @@ PROGRAMS: dict[str, tuple[Callable[..., Device], str, str]] = {
     "kept-checkpoint": (resumed, "resume.py", "map_location='cpu'"),
     "unused-gradients": (adapted, "base.py", "requires_grad_(False)"),
     "transient-spike": (updated, "train.py", "fused=True"),
+    "kept-activations": (inferred, "layer.py", "inference_mode"),
+    "kept-copies": (remembered, "copy.py", "host's memory"),
     "leak": (fed, "feed.py", "maximal length"),
 }
 
@@ -148,6 +184,39 @@ def test_a_history_that_is_cut_is_never_given_a_wrong_name(
         capture = device.capture(tmp_path, lost=round(len(device.history) * (1 - kept)))
         first = conclude.diagnose([capture]).findings[0]
         assert first.id in ({"abstain", "healthy", name} if sick else {"abstain", "healthy"})
+
+
+def test_a_cache_of_keys_and_values_is_no_kept_activation(tmp_path: Path) -> None:
+    """It is freed with its request, and has a block or two a layer, all of one size."""
+    device = Device()
+    device.new(WEIGHT, "build.py", MADE)
+    for _ in range(6):
+        cache: list[int] = []
+        for _ in range(2 * LAYERS):
+            cache += [device.new(16 * MIB, "cache.py") for _ in range(2)]
+            device.drop(device.new(8 * MIB, "layer.py", CALLED))
+        device.drop(*cache)
+    assert findings(device, tmp_path)[0].id == "healthy"
+
+
+def test_activations_of_a_training_step_are_needed(tmp_path: Path) -> None:
+    device = Device()
+    for _ in range(LAYERS):
+        device.new(WEIGHT, "build.py", MADE)
+    for _ in range(6):
+        kept = [device.new(size * MIB, "layer.py", CALLED) for size in (12, 24, 30) * LAYERS]
+        gradient = device.new(30 * MIB, "")
+        device.drop(*kept, gradient)
+    assert findings(device, tmp_path)[0].id == "healthy"
+
+
+def test_one_copy_of_the_weights_may_be_an_average(tmp_path: Path) -> None:
+    device = Device()
+    for _ in range(LAYERS):
+        device.new(WEIGHT, "build.py", MADE)
+        device.new(WEIGHT, "copy.py")
+    train(device)
+    assert findings(device, tmp_path)[0].id == "healthy"
 
 
 def test_a_checkpoint_that_is_dropped_is_not_kept(tmp_path: Path) -> None:

@@ -32,6 +32,21 @@ KIND = FindingKind(
         "allocate large buffers first, or keep and reuse them",
     ),
 )
+OF_GROWTH = FindingKind(
+    KIND.id,
+    "memory",
+    "Memory is reserved again and again for tensors that grow: what there is, is too small.",
+    fix=(
+        "allocate once for the most that it will hold, and write into it, in place of torch.cat "
+        "onto what is there",
+        "grow by a factor, such as 1.5, so that few sizes occur",
+        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+    ),
+)
+_OF_LINES = 0.5
+"""Of the segments' bytes: reserved for the line that is named."""
+_GROWN, _RISING = 1.5, 0.9
+"""Last size over the first, and the part of sizes that are no less than the one before."""
 
 
 def found(view: MemoryView) -> Iterator[Finding]:
@@ -50,16 +65,34 @@ def found(view: MemoryView) -> Iterator[Finding]:
     wasted = max(again, between)
     if not wasted or view.part(wasted) < memory_thresholds.FRAGMENTED:
         return
+    share = view.part(wasted)
     if between > again:
         evidence = tuple(_pieces(view))
+        yield KIND.finding(
+            "the caching allocator", evidence, share=share, gain=share, confidence=0.9
+        )
     else:
         evidence = (
             view.size(f"{where} when another was reserved", int(rows["spare"].max())),  # type: ignore[arg-type]  # integers
             view.size("reserved beyond the most ever allocated", beyond),
             view.number("segments reserved although enough was free", rows.height),
         )
-    share = view.part(wasted)
-    yield KIND.finding("the caching allocator", evidence, share=share, gain=share, confidence=0.9)
+        line, grows = _asked_by(view, rows)
+        kind = OF_GROWTH if grows else KIND
+        yield kind.finding(line, evidence, share=share, gain=share, confidence=0.9)
+
+
+def _asked_by(view: MemoryView, segments: pl.DataFrame) -> tuple[str, bool]:
+    """Return the line that most segments were reserved for, and whether its blocks grow."""
+    blocks = view.blocks.filter(pl.col("index") >= 0).select("index", "site", size="bytes")
+    first = segments.sort("index").join_asof(blocks.sort("index"), on="index", strategy="forward")
+    sums = first.group_by("site").agg(pl.col("bytes").sum()).sort("bytes", "site")
+    site, size = sums.row(-1)
+    if site is None or size < _OF_LINES * int(first["bytes"].sum()):
+        return "the caching allocator", False
+    sizes = first.filter(pl.col("site") == site)["size"]
+    rising = int((sizes.diff().drop_nulls() >= 0).sum()) / max(len(sizes) - 1, 1)
+    return site, int(sizes[-1]) >= _GROWN * int(sizes[0]) and rising >= _RISING
 
 
 def _beside_pieces(view: MemoryView) -> pl.DataFrame:

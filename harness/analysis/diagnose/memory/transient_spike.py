@@ -20,6 +20,7 @@ import polars as pl
 from harness.analysis.diagnose import memory_thresholds, thresholds
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.memory_view import MemoryView
+from harness.evidence.capture import NO_STACK
 from harness.evidence.roles import OPTIMIZER
 
 KIND = FindingKind(
@@ -100,7 +101,10 @@ def _few(view: MemoryView) -> Iterator[Finding]:
         view.size("largest of these blocks, against the largest that is kept", largest, kept),
     )
     lines = large.group_by("site").agg(pl.col("bytes").sum(), pl.col("index").min())
-    where = lines.sort("bytes", "index", descending=[True, False])["site"][0]
+    unnamed = (
+        pl.col("site") == NO_STACK
+    )  # a backward pass's: the line whose gradient it is says more
+    where = lines.sort(unnamed, -pl.col("bytes"), "index")["site"][0]
     yield KIND.finding(where, evidence, share=view.part(made), gain=gain, confidence=0.9)
 
 

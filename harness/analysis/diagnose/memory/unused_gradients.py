@@ -15,8 +15,7 @@ import polars as pl
 
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.memory.kept_checkpoint import duplicates
-from harness.analysis.diagnose.memory_view import MemoryView
-from harness.evidence.capture import NO_STACK
+from harness.analysis.diagnose.memory_view import BACKWARD, MemoryView
 from harness.evidence.roles import OPTIMIZER
 
 KIND = FindingKind(
@@ -37,11 +36,7 @@ def found(view: MemoryView) -> Iterator[Finding]:
     """Yield the gradients that were made in the first half of the steps and stand at their end."""
     kept = view.blocks.filter(pl.col("freed").is_null(), pl.col("index") >= 0)
     states = kept.filter(pl.col("role") == OPTIMIZER)
-    # The thread of a backward pass has no Python frame.
-    backward = pl.col("role").is_null() & (
-        (pl.col("site") == NO_STACK) | pl.col("site").str.contains("::", literal=True)
-    )
-    made = view.blocks.filter(backward, pl.col("index") >= 0)
+    made = view.blocks.filter(BACKWARD, pl.col("index") >= 0)
     largest = states["bytes"].max()
     if (
         view.late
@@ -50,7 +45,7 @@ def found(view: MemoryView) -> Iterator[Finding]:
     ):
         return
     begun = pl.col("index") <= (view.first + view.last) // 2
-    unused = kept.filter(backward, begun, ~_as_large(states))
+    unused = kept.filter(BACKWARD, begun, ~_as_large(states))
     weights = kept.filter(pl.col("role") != OPTIMIZER, begun)
     size = duplicates(unused, weights)
     if not size:

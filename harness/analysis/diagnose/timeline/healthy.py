@@ -6,6 +6,7 @@ as they have no kernel to hide behind.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import polars as pl
 
@@ -38,6 +39,11 @@ _TF32 = (
     "allow TF32 if 10 bits of mantissa are enough (torch.set_float32_matmul_precision('high')): "
     "tensor cores multiply it several times as fast"
 )
+_IN_FP32 = (
+    "The GPU computes nearly all the time, mainly in FP32 products, which tensor cores do faster "
+    "in a narrower format."
+)
+"""Whether the narrower format will do is for whoever knows what is computed: so it is no fault."""
 _POINTWISE = r"at::native::.*(elementwise_kernel|roll_cuda_kernel)"
 """In names of torch's pointwise operators, each of which reads and writes all of its tensors. One
 kernel of Inductor's or Triton's does a chain of them in one pass."""
@@ -70,15 +76,21 @@ def found(view: TimelineView) -> Iterator[Finding]:
         *_floor(view),
     )
     after = []
+    in_fp32 = False
     for pattern, what, least, advice in _FASTER:
         share = timeline_evidence.running(view, pl.col("name").str.contains(pattern))
-        if share >= least:
-            evidence += (view.percent(what, share),)
+        if share < least:
+            continue
+        evidence += (view.percent(what, share),)
+        if pattern == _FP32 and share >= _MAINLY:
+            in_fp32 = True
+        else:
             after.append(advice)
     after += [_NEXT, _SHAPES] if any(map(_lacks_shapes, view.tracks)) else [_NEXT]
-    yield KIND.finding(
+    finding = KIND.finding(
         view.where, evidence, share=0.0, gain=0.0, confidence=0.95, capture_next=tuple(after)
     )
+    yield replace(finding, title=_IN_FP32, fix=(_TF32,)) if in_fp32 else finding
 
 
 def _longest(view: TimelineView) -> Iterator[Evidence]:

@@ -1,0 +1,69 @@
+"""A forward pass keeps what only a backward pass needs, and no backward pass follows.
+
+Autograd keeps the inputs of each operator until its graph is dropped, so a pass through many alike
+layers leaves blocks of the same lines and sizes, once a layer. Without a backward pass they are all
+dropped together, with the output. A cache of keys and values is kept alike, but is of one size, or
+two: it takes LEAST_KINDS.
+"""
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from harness.analysis.diagnose import memory_thresholds
+from harness.analysis.diagnose.finding import Finding, FindingKind
+from harness.analysis.diagnose.memory_view import BACKWARD, MemoryView
+from harness.evidence.roles import OPTIMIZER
+
+KIND = FindingKind(
+    "kept-activations",
+    "memory",
+    "A forward pass keeps what a backward pass needs, and none follows.",
+    fix=(
+        "run inference under torch.inference_mode(), or torch.no_grad()",
+        "where only a part is trained, freeze the rest (requires_grad_(False)), detach its output",
+    ),
+)
+_LAYERS = 6
+"""Blocks of one line and size that are left once a layer."""
+_LEAST_KINDS = 3
+"""Lines and sizes: a layer keeps inputs of its norms, its products and its nonlinearity."""
+_KEY = ["site", "bytes"]
+
+
+def found(view: MemoryView) -> Iterator[Finding]:
+    """Yield the blocks of many layers that stand at the peak and are freed together after it."""
+    made = view.blocks.filter(pl.col("index") >= view.first)
+    trains = made.filter(BACKWARD | (pl.col("role") == OPTIMIZER))
+    if not view.recorded or trains.height:
+        return
+    at, level = view.top
+    kept = _freed_together(made, view.live(at).filter(pl.col("index") >= view.first))
+    counts = kept.group_by(_KEY).len("count").filter(pl.col("count") >= _LAYERS)
+    of_layers = kept.join(counts, on=_KEY, how="semi")
+    size = int(of_layers["bytes"].sum())
+    if counts.height < _LEAST_KINDS or view.part(size) < memory_thresholds.SPIKE:
+        return
+    layers = int(counts["count"].median() or 1)  # type: ignore[arg-type]  # counts
+    evidence = (
+        view.size("peak of allocated bytes", level),
+        view.size("of it left by layer after layer, and freed together", size),
+        view.number("lines and sizes that each layer leaves", counts.height, _LEAST_KINDS),
+        view.number("blocks of a line and size, in the median", layers, _LAYERS),
+        view.number("blocks of backward passes", trains.height),
+    )
+    share = view.part(size)
+    gain = share * (1 - 1 / layers)
+    where = view.by_site(of_layers)["site"][0]
+    yield KIND.finding(where, evidence, share=share, gain=gain, confidence=0.9)
+
+
+def _freed_together(made: pl.DataFrame, live: pl.DataFrame) -> pl.DataFrame:
+    """Return those of some blocks that are freed with no allocation in between: the most bytes."""
+    freed = live.drop_nulls("freed")
+    if freed.is_empty():
+        return freed
+    before = made["index"].sort().search_sorted(freed["freed"])
+    rows = freed.with_columns(before.alias("before"))
+    sums = rows.group_by("before").agg(pl.col("bytes").sum()).sort("bytes", "before")
+    return rows.filter(pl.col("before") == sums["before"][-1]).drop("before")
