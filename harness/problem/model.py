@@ -69,7 +69,9 @@ class Case(_Model):
     rounds: Rounds | None = Field(None, description="of its timing cells, if not the capture's")
     gpus: int = Field(1, ge=1, le=1024, description="GPUs that a cell of the case uses")
     loads_host: bool = Field(
-        False, description="its cells load what GPUs of one host share: cores, memory, PCIe, power"
+        False,
+        description="its cells load what GPUs of one host share (cores, memory, PCIe, power), or "
+        "have ranks that wait for one another: each runs by itself",
     )
     gpu_memory_gb: float = Field(
         4, gt=0, le=10_000, description="GPU memory that a cell of the case takes at most, in 10⁹ B"

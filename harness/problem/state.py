@@ -29,7 +29,7 @@ def state(problem: Problem) -> dict[str, str]:
     settings: dict[str, Any] = {
         **{f"lock {name}": _lock(problem.folder / name) for name in locks},
         **{f"variant {name}": _variant(problem, each) for name, each in problem.variants.items()},
-        **{f"case {name}": _fields(each) for name, each in problem.cases.items()},
+        **{f"case {name}": _case(each) for name, each in problem.cases.items()},
         **{
             f"capture {name}": [each.settings.given(), each.flags]
             for name, each in problem.captures.items()
@@ -82,6 +82,17 @@ def _variant(problem: Problem, variant: Variant) -> dict[str, Any]:
     """Return what a variant's cells are told; an environment is what its lock or image says."""
     environment = problem.environments[variant.environment]
     return _fields(variant) | {"environment": environment.lock or environment.image}
+
+
+def _case(case: Case) -> dict[str, Any]:
+    """Return what a case's cells are told.
+
+    What runs beside the set-up of several ranks is no part of it: they measure alone either way.
+    """
+    fields = _fields(case)
+    if case.gpus > 1:
+        fields.pop("loads_host", None)
+    return fields
 
 
 def _fields(of: Case | Variant) -> dict[str, Any]:

@@ -157,6 +157,8 @@ def _would_decide(value: Measured, bound: Bound) -> str:
         return "its times decide nothing"
     if not is_sampled(value):
         return ""
+    if value.rounds < LEAST_PROCESSES:
+        return _few(value)
     rounds = further_rounds(value, bound)
     count = f"{rounds} more round{'s' * (rounds != 1)}"
     decided = f"{count if rounds else f'not even {MOST_FURTHER} more rounds'} would decide it"

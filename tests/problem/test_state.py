@@ -54,6 +54,16 @@ def test_each_part_has_a_name_that_readers_know(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(("gpus", "changed"), [(1, ["case small"]), (2, [])])
+def test_what_runs_beside_several_ranks_is_no_part_of_what_they_do(
+    tmp_path: Path, gpus: int, changed: list[str]
+) -> None:
+    of_gpus = LOCKED.replace("params: {n: 4}", f"params: {{n: 4}}, gpus: {gpus}")
+    before = recorded(problem(tmp_path, of_gpus))
+    by_itself = of_gpus.replace(f"gpus: {gpus}", f"gpus: {gpus}, loads_host: true")
+    assert changed_since(problem(tmp_path, by_itself), [before]) == changed
+
+
 @pytest.mark.parametrize(
     ("old", "new", "changed"),
     [

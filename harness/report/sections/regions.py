@@ -76,15 +76,12 @@ def region_bars(
 
 
 def names(metrics: Metrics, place: Place, only: Sequence[str] = ()) -> list[str]:
-    """Return the regions of a timing cell in the order in which it ran them.
-
-    ``only``: those among these; all if it is empty.
-    """
+    """Return the regions of a timing cell: all in the order in which it ran them, or ``only``."""
     tables = metrics.capture_of(kinds.unprofiled(), *place)
     if tables is None:
         return []
     every = tables["samples"]["region"].unique(maintain_order=True)
-    return [region for region in every if not only or region in only]
+    return [region for region in only if region in every] if only else every.to_list()
 
 
 def stated(page: Page, place: Place, fact: str, only: Sequence[str] = ()) -> dict[str, str]:
