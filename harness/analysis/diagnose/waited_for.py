@@ -83,6 +83,16 @@ _INPUTS = Awaited(
         "keep them on the GPU, and index them there",
     ),
 )
+_STREAMS = Awaited(
+    "of host-sync, between a kernel of one stream and the next stream's first",
+    "The host waits for one stream before it launches on the next, so they never overlap.",
+    (
+        "launch on all streams first, then wait for each once",
+        "where one stream needs another's results, let it wait for an event of that stream "
+        "(Stream.wait_event), not the host",
+        "make the streams branches of one CUDA graph",
+    ),
+)
 
 
 def told(view: TimelineView) -> tuple[tuple[Evidence, ...], Awaited | None]:
@@ -99,6 +109,9 @@ def told(view: TimelineView) -> tuple[tuple[Evidence, ...], Awaited | None]:
     steps = sum(track.steps.count for track in view.tracks)
     if part >= _MOST and values.height >= _LEAST_VALUES * steps:
         return (_values(view, values, part, steps),), _VALUES
+    part = _part(rows, pl.col("is_turn"))
+    if part >= _MOST:
+        return (view.percent(_STREAMS.what, part),), _STREAMS
     inputs, part = rows.filter("is_input"), _part(rows, pl.col("is_input"))
     if part < _MOST:
         return (), None
@@ -122,11 +135,12 @@ def _finished(track: Track) -> pl.DataFrame:
 
     ``kernel``: the last kernel's name; ``is_input``: whether the last operation is a small copy
     from pageable memory to the device; ``is_value``: or one of at most VALUE bytes to the host;
-    ``bytes``: its size.
+    ``bytes``: its size; ``is_turn``: whether a kernel ended and another stream's begins next.
     """
     pieces = track.idle.filter(pl.col("cause") == idle_causes.SYNCHRONISE)
-    gaps = pieces.group_by("gap").agg(
-        pl.col("start_ns").min(), own_ns=recording_cost.own_ns().sum()
+    gaps = intervals.ordered(
+        pieces.group_by("gap").agg(pl.col("start_ns").min(), own_ns=recording_cost.own_ns().sum()),
+        "start_ns",
     )
     direction = pl.coalesce("copy_kind", "name")
     is_input = (
@@ -141,4 +155,17 @@ def _finished(track: Track) -> pl.DataFrame:
     last = ops.select("end_ns", "bytes", "is_input", "is_value")
     run = ops.filter(pl.col("kind") == "kernel").select("end_ns", kernel="name")
     found = intervals.with_ended(intervals.with_ended(gaps, last), run)
-    return found.select("own_ns", "kernel", "is_input", "is_value", "bytes")
+    return found.with_columns(is_turn=_turns(gaps, ops)).select(
+        "own_ns", "kernel", "is_input", "is_value", "is_turn", "bytes"
+    )
+
+
+def _turns(gaps: pl.DataFrame, ops: pl.DataFrame) -> pl.Series:
+    """Return whether the operations around each gap are kernels of two streams."""
+    around = ops.select("start_ns", "end_ns", "kind", "stream")
+    before = intervals.with_ended(gaps, around.drop("start_ns"))
+    after = gaps.join_asof(around.sort("start_ns"), on="start_ns", strategy="forward")
+    both = pl.DataFrame({"a": before["kind"], "b": after["kind"]}).select(
+        (pl.col("a") == "kernel") & (pl.col("b") == "kernel")
+    )
+    return both.to_series() & before["stream"].ne_missing(after["stream"])

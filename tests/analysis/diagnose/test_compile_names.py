@@ -156,3 +156,29 @@ def test_a_long_call_of_cudnn_s_attention_builds_it(
     path.write_text(json.dumps(events))
     names = [f"{name}" for name in read(path)["ranges"]["name"]]
     assert names == ["builds: aten::_cudnn_attention_forward"] * ranges
+
+
+@pytest.mark.parametrize(
+    ("kernel", "records", "named"),
+    [
+        ("void cudnn::ops::nchwToNhwcKernel<…>", 2, True),
+        ("void cudnn::ops::nchwToNhwcKernel<…>", 0, False),  # it loads, and tries nothing
+        ("ampere_sgemm_128x64_tn", 2, False),
+    ],
+)
+def test_without_operators_benchmark_mode_is_told_by_runs_timed_one_by_one(
+    kernel: str, records: int, *, named: bool
+) -> None:
+    program = Program()
+    for _ in range(TURNS):
+        for _ in range(10):
+            program.synchronise("cudaDeviceSynchronize")
+            program.call("cuLibraryLoadData", 3 * MS)
+            for _ in range(records):
+                program.call("cudaEventRecord", 2 * US)
+            program.launch(100 * US, kernel)
+            if records:
+                program.synchronise("cudaEventSynchronize")
+    found = conclude.diagnose([program.capture()]).findings[0]
+    assert found.id == "compile-in-loop"
+    assert ("benchmark mode" in found.title) == named

@@ -209,3 +209,18 @@ def test_code_that_is_loaded_to_the_end_is_no_warm_up(turns: int, *, named: bool
     assert (found.id == "compile-in-loop") == named
     if named:
         assert found.share == pytest.approx(4 * 400 / (4 * 441), abs=0.15)
+
+
+@pytest.mark.parametrize(("streams", "title"), [(4, "never overlap"), (1, "keeps waiting")])
+def test_a_wait_between_two_streams_is_told_from_one_within_a_stream(
+    streams: int, title: str
+) -> None:
+    program = Program()
+    for turn in range(120):
+        for _ in range(3):
+            program.launch(100 * US, stream=7 + turn % streams)
+        program.synchronise()
+        program.work(20 * US)
+    found = first(program)
+    assert found.id == "host-sync"
+    assert title in found.title

@@ -424,6 +424,23 @@ def test_ragged_sizes_fragment(tmp_path: Path) -> None:
     assert first.gain == pytest.approx(1 - device.peak_allocated / device.peak_reserved)
 
 
+@pytest.mark.parametrize(("ends", "grows"), [(1, True), (-1, False)])
+def test_a_tensor_that_grows_is_told_from_sizes_that_vary(
+    tmp_path: Path, ends: int, *, grows: bool
+) -> None:
+    """A cache of keys and values that torch.cat lengthens, or batches of up and down."""
+    device = Device()
+    kept = device.new(24 * MIB, "load.py")
+    for length in [32 + 8 * turn if ends > 0 else 32 + 8 * (turn * 7 % 12) for turn in range(12)]:
+        longer = device.new(length * MIB, "cache.py")
+        device.drop(kept)
+        kept = longer
+    first = findings(device.capture(tmp_path))[0]
+    assert first.id == "fragmentation"
+    assert ("tensors that grow" in first.title) == grows
+    assert not grows or first.where == "w/cache.py:1 f"
+
+
 @pytest.mark.parametrize("ragged", [0, 2])
 def test_graphs_kept_in_a_list_leak_though_a_step_frees_little(tmp_path: Path, ragged: int) -> None:
     device = Device()

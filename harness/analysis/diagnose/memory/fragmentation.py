@@ -84,13 +84,14 @@ def found(view: MemoryView) -> Iterator[Finding]:
 
 def _asked_by(view: MemoryView, segments: pl.DataFrame) -> tuple[str, bool]:
     """Return the line that most segments were reserved for, and whether its blocks grow."""
-    blocks = view.blocks.filter(pl.col("index") >= 0).select("index", "site", size="bytes")
-    first = segments.sort("index").join_asof(blocks.sort("index"), on="index", strategy="forward")
+    made = view.blocks.filter(pl.col("index") >= 0).sort("index")
+    blocks = made.select("index", "site", size="bytes")
+    first = segments.sort("index").join_asof(blocks, on="index", strategy="forward")
     sums = first.group_by("site").agg(pl.col("bytes").sum()).sort("bytes", "site")
     site, size = sums.row(-1)
     if site is None or size < _OF_LINES * int(first["bytes"].sum()):
         return "the caching allocator", False
-    sizes = first.filter(pl.col("site") == site)["size"]
+    sizes = blocks.filter(pl.col("site") == site)["size"]
     rising = int((sizes.diff().drop_nulls() >= 0).sum()) / max(len(sizes) - 1, 1)
     return site, int(sizes[-1]) >= _GROWN * int(sizes[0]) and rising >= _RISING
 

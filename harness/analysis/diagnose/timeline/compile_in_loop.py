@@ -45,6 +45,11 @@ _BUILDING_FIX = (
     "take another backend of attention, whose kernels serve every length "
     "(torch.nn.attention.sdpa_kernel)",
 )
+_CONVOLVES = r"nchwToNhwc|(?i:conv|fprop|dgrad|wgrad)"
+"""Names of what cuDNN's convolutions begin with."""
+_RECORD, _SYNCHRONISE = r"^c\w*EventRecord", r"^c\w*(Device|Ctx)Synchronize"
+"""cuDNN's benchmark mode times each algorithm alone: it synchronises, records an event, runs it,
+records another and waits for that."""
 _TUNING = "The GPU tries the configurations of a kernel again and again."
 _TUNING_FIX = (
     "let the autotuner's key take few values: round sizes up in it, or leave them out",
@@ -95,12 +100,17 @@ def found(view: TimelineView) -> Iterator[Finding]:
 
 def _building(view: TimelineView) -> Iterator[Evidence]:
     """Yield how much of such idle time ends with cuDNN's attention, if that is most of it."""
-    rows = pl.concat([_before(track) for track in view.tracks])
-    whole = int(rows["length_ns"].sum())
-    attends = rows.filter(pl.col("name").cast(pl.String).str.contains(_BUILT))
-    if attends["length_ns"].sum() >= max(_MOST * whole, 1):
-        part = float(attends["length_ns"].sum()) / whole
+    part = _is_before(view, _BUILT)
+    if part:
         yield view.percent("of it in gaps before cuDNN's attention", part)
+
+
+def _is_before(view: TimelineView, pattern: str) -> float:
+    """Return which part of such idle time ends with a kernel of such a name; 0 if not most."""
+    rows = pl.concat([_before(track) for track in view.tracks])
+    named = rows.filter(pl.col("name").cast(pl.String).str.contains(pattern))
+    part = float(named["length_ns"].sum()) / max(float(rows["length_ns"].sum()), 1.0)
+    return part if part >= _MOST else 0.0
 
 
 def _before(track: Track) -> pl.DataFrame:
@@ -170,6 +180,28 @@ def _tried(view: TimelineView) -> Iterator[Evidence]:
     if calls and inside >= _MOST * whole:
         what = f"algorithms that cuDNN's benchmark mode tries in each of {calls:,} calls"
         yield view.number(what, trials / calls)
+    elif not calls and _is_before(view, _CONVOLVES):
+        runs = sum(_timed_runs(track) for track in view.tracks)
+        if runs >= thresholds.REPEATED:
+            yield view.number("runs before convolutions that the host times by events", runs)
+
+
+def _timed_runs(track: Track) -> int:
+    """Return how many stretches of a thread's calls are those of a trial: see _RECORD."""
+    name = pl.col("name").cast(pl.String)
+    kinds = (
+        pl.when(name.str.contains(_RECORD))
+        .then(pl.lit("record"))
+        .when(name.str.contains(EVENT_WAIT))
+        .then(pl.lit("wait"))
+        .when(name.str.contains(_SYNCHRONISE))
+        .then(pl.lit("synchronise"))
+    )
+    rows = track.calls.select("thread", "start_ns", kind=kinds).drop_nulls().sort("start_ns")
+    before = [pl.col("kind").shift(back).over("thread") for back in (1, 2, 3)]
+    wanted = ("record", "record", "synchronise")
+    trial = [each == kind for each, kind in zip(before, wanted, strict=True)]
+    return rows.filter(pl.col("kind") == "wait", *trial).height
 
 
 def _union(ranges: pl.DataFrame) -> pl.DataFrame:
