@@ -30,10 +30,19 @@ def reports(folder: Path) -> list[Path]:
         path.parent.parent for path in folder.glob(f"[!.]*/[!.]*/evidence/{provenance.FILE}")
     )
     return sorted(
-        report
-        for report in folders
-        if not report.name.startswith(".") and not report.name.endswith(PARTIAL)
+        (
+            report
+            for report in folders
+            if not report.name.startswith(".") and not report.name.endswith(PARTIAL)
+        ),
+        key=_in_order,
     )
+
+
+def _in_order(report: Path) -> tuple[int, Path]:
+    """Return what sorts reports by their study's number: 2 before 10."""
+    number = report.parent.name.partition("-")[0]
+    return int(number) if number.isdecimal() else 0, report
 
 
 def renew(folder: Path, problems: Path) -> list[HarnessError]:

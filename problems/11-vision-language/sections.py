@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 
 from harness.report.arguments import CaseName, VariantName
-from harness.report.chart import FAINT, GAP, SERIES, WIDTH, Rows, svg
+from harness.report.chart import FAINT, GAP, INK, SERIES, WIDTH, Rows, svg
 from harness.report.escape import Markdown, table
 from harness.report.page import Page
 
@@ -136,4 +136,4 @@ def _panel(label: str, rows: Rows, name: str, end: float, shown: list[str]) -> A
     beside = alt.Chart(alt.Data(values=texts)).mark_text(align="right", dx=-GAP, color=FAINT)
     text = beside.encode(x=alt.X("x:Q", scale=time), y=y, text="text:N")
     sized = (boxes + text).properties(width=WIDTH - 60, height=_ROW * len(order))
-    return sized.properties(title=alt.TitleParams(label, anchor="start"))
+    return sized.properties(title=alt.TitleParams(label, anchor="start", color=INK))
