@@ -88,7 +88,8 @@ def value(result: ClaimResult) -> Markdown:
 def finding(problem: Problem, result: ClaimResult) -> str:
     """Return the name of the value that decides a claim: metric, variants and case.
 
-    Such as "wall time, eager over compiled, M = 1".
+    Such as "wall time, eager over compiled, M = 1". Where both sides are of one variant, which
+    measures several things in turn, it is told what they are of in place of the variant.
     """
     if isinstance(result, BoundResult):
         first, *second = result.places
@@ -100,11 +101,20 @@ def finding(problem: Problem, result: ClaimResult) -> str:
     (metric, variant, case), other = first, second[0] if second else first
     labels = (problem.metric(metric).label, problem.metric(other[0]).label)
     variants = (problem.variants[variant].label, problem.variants[other[1]].label)
+    regions = tuple(name.partition("@")[2] for name in (metric, other[0]))
+    if variant == other[1] and all(regions):
+        variants = (region_label(problem, regions[0]), region_label(problem, regions[1]))
     cases = (problem.cases[case].label, problem.cases[other[2]].label)
     return ", ".join(
         first if first == second else f"{first} over {second}"
         for first, second in (labels, variants, cases)
     )
+
+
+def region_label(problem: Problem, region: str) -> str:
+    """Return the label of the variant that a region is named after, or the region's name."""
+    variant = problem.variants.get(region)
+    return variant.label if variant else region
 
 
 def by_process(value: Measured) -> str:

@@ -11,6 +11,7 @@ from harness.report.bars import Bar, draw_bars
 from harness.report.escape import Markdown, table
 from harness.report.numbers import in_cell
 from harness.report.page import Page, not_measured
+from harness.report.verdicts import region_label
 
 _NONE = "–"
 
@@ -49,7 +50,7 @@ def regions(
         cells: list[str] = [_NONE if value.value is None else in_cell(value) for value in values]
         cells += [page.metrics.text(f"{fact}.{region}", *place) or _NONE for fact in facts]
         cells += [_share(page, place, region, *peak)] if peak else []
-        rows.append([_label(page.problem, region), *cells])
+        rows.append([region_label(page.problem, region), *cells])
     return table(head, rows) if rows else not_measured(case)
 
 
@@ -68,7 +69,7 @@ def region_bars(
     """
     problem = page.problem
     entries = [
-        Bar(_label(problem, region), f"{metric}@{region}", *place, region == problem.baseline)
+        Bar(region_label(problem, region), f"{metric}@{region}", *place, region == problem.baseline)
         for region in names(page.metrics, place, only)
     ]
     alt = f"{problem.metric(metric).label}, {place[1]}"
@@ -103,16 +104,10 @@ def _lowest(page: Page, place: Place, only: Sequence[str], metric: str, fact: st
     return sorted(measured, key=lambda region: measured[region])
 
 
-def _label(problem: Problem, region: str) -> str:
-    """Return the label of the variant that a region is named after, or the region's name."""
-    variant = problem.variants.get(region)
-    return variant.label if variant else region
-
-
 def _title(problem: Problem, column: str) -> str:
     name, _, region = column.partition("@")
     label = problem.metric(name).label
-    return f"{label}, {_label(problem, region)}" if region else label
+    return f"{label}, {region_label(problem, region)}" if region else label
 
 
 def _share(page: Page, place: Place, region: str, rate: str, kind: str) -> str:
