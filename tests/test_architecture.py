@@ -55,6 +55,7 @@ PERMITTED = {
 SHARED_BY_COMMANDS = {
     *(
         "account",
+        "bisected",
         "cluster",
         "completion",
         "engine_options",

@@ -12,6 +12,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "harness run 1 --worklog             the headline claims, then their page",
         "harness run 1 --full --worklog      every cell",
         "harness run 1 --variant bf16-eager --case stack-m1 --capture nsys",
+        "harness run 1 --bisect gpu_time --case stack-m1",
         "harness run 1 --on slurm            as jobs of a cluster: docs/clusters.md",
         "harness run 1 --gpus 0,2            side by side on two GPUs",
         "harness run 1 --resume runs/1-torchao-float8/20261121-101500",

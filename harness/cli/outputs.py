@@ -82,9 +82,10 @@ def _lint() -> Any:
 
 
 def _run() -> Any:
+    from harness.cli.bisected import Bisected
     from harness.cli.planned import PlannedCell
 
-    return run.Ran | list[PlannedCell]
+    return run.Ran | list[PlannedCell] | Bisected
 
 
 def _check() -> Any:

@@ -66,6 +66,10 @@ LockClocks = Annotated[
     typer.Option(metavar="MHZ", help="Hold the SM clock at so many MHz; undone at the end.", min=1),
 ]
 Resume = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Go on with this run folder.")]
+Bisect = Annotated[
+    str | None,
+    typer.Option(metavar="METRIC", help="Find the variant of --case from which this changes."),
+]
 On = Annotated[
     str | None,
     typer.Option(
@@ -95,6 +99,7 @@ def run(
     lock_clocks: LockClocks = None,
     full: engine_options.Full = False,
     resume: Resume = None,
+    bisect: Bisect = None,
     on: On = None,
     cancel: Cancel = False,
     worklog: Annotated[
@@ -117,6 +122,9 @@ def run(
     named = tuple(name.strip() for name in gpus.split(",")) if gpus else ()
     shared = (jobs, lock_clocks, resume, full, named, None, _numbers(part))
     request = Request(problem, selected, engine, options, *shared)
+    if bisect:
+        _bisected(request, bisect, json=json)
+        return
     if on:
         _on_cluster(request, on, dry_run=dry_run, cancel=cancel, worklog=worklog, json=json)
         return
@@ -157,19 +165,24 @@ def _numbers(part: str | None) -> tuple[int, int] | None:
     return int(number), int(count)
 
 
+def _bisected(request: "Request", metric: str, *, json: bool) -> None:
+    """Run variants until the change of a metric lies between two."""
+    from harness.cli import bisected
+
+    def execute(asked: "Here") -> Path:
+        expected = asked.durations()
+        work = _installed(asked, expected, [], json=json)
+        _execute(work, expected, quiet=json)
+        return work.run.folder
+
+    bisected.bisect(request, metric, execute, json=json)
+
+
 def _carried_out(asked: "Here", *, worklog: bool, json: bool) -> int:
     """Set up, run the cells, and say how it ended; return how many cells failed."""
-    from harness.cli import account
-    from harness.cli.waiting import Waiting
-    from harness.engines import downloads
-
     expected = asked.durations()
     messages: list[str] = []
-    with Waiting(quiet=json) as waiting:
-        waiting.say(account.opening(asked, expected))
-        if wanted := downloads.in_words(asked.downloads()):
-            waiting.say(wanted)
-        work = asked.install(messages.append if json else waiting.say, waiting.work_on)
+    work = _installed(asked, expected, messages, json=json)
     started = time.monotonic()
     failed = _execute(work, expected, quiet=json)
     scope, report = _published(work, quiet=json) if worklog else (None, None)
@@ -178,6 +191,21 @@ def _carried_out(asked: "Here", *, worklog: bool, json: bool) -> int:
     else:
         _print_end(work, time.monotonic() - started, scope, report)
     return failed
+
+
+def _installed(
+    asked: "Here", expected: dict["Key", float], messages: list[str], *, json: bool
+) -> "Work":
+    """Say what a run will do, build its engine and make its folder; ``messages``: for JSON."""
+    from harness.cli import account
+    from harness.cli.waiting import Waiting
+    from harness.engines import downloads
+
+    with Waiting(quiet=json) as waiting:
+        waiting.say(account.opening(asked, expected))
+        if wanted := downloads.in_words(asked.downloads()):
+            waiting.say(wanted)
+        return asked.install(messages.append if json else waiting.say, waiting.work_on)
 
 
 def _on_cluster(
