@@ -57,8 +57,10 @@ def started(*work: str) -> "subprocess.Popen[str]":
 
 
 def started_as(text: str) -> "subprocess.Popen[str]":
+    # A shell that runs the tests in the background has them ignore SIGINT.
+    heeds = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
     return subprocess.Popen(
-        [sys.executable, "-c", text],
+        [sys.executable, "-c", heeds + text],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

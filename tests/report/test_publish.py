@@ -71,7 +71,7 @@ def test_everything_that_a_report_holds_is_what_was_published(folder: Path) -> N
     tables = evidence.load(folder / "evidence")
     vouched = provenance.load(folder / "evidence").tables
     assert vouched.keys() >= {name for name, table in tables.items() if table.height}
-    for capture in (folder / "captures").iterdir():
+    for capture in (folder / "captures").glob("*"):  # git keeps no empty folder
         capture_list.check(capture)
     assert card.read(folder)
 
