@@ -88,7 +88,7 @@ for size in (1 << 10, 16 << 20):
     for kind in ("one-shot", "two-shot", "packed"):
         PeerReduce(kind, size, Arena())(blank(size // 2))
 assert all(launched[name][0] <= 128 for name in launched if name.endswith("all_reduce"))
-from any_ranks import AnyRanksReduce
+from any_ranks import AnyRanksReduce, PackedReduce
 from schedules import ALGORITHMS
 
 class Everyone:
@@ -101,6 +101,8 @@ whole, torch.tensor = torch.tensor, on_cpu(torch.tensor)
 for name in ALGORITHMS:
     for size in (1 << 10, 16 << 20):
         assert len(AnyRanksReduce(name, size, Everyone())(blank(size // 2))) == size // 2
+for shots in ("one", "two"):
+    assert len(PackedReduce(shots, 1 << 14, Everyone())(blank(1 << 13))) == 1 << 13
 link = Link(0, Arena())
 assert len(link._one_way(fenced=True)) == 20
 kinds = {"one_shot_all_reduce", "two_shot_all_reduce", "packed_one_shot_all_reduce", "swiglu"}
