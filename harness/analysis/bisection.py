@@ -10,14 +10,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from harness.analysis.measured import Measured
-from harness.analysis.verdict import is_described, judged_ends, place
+from harness.analysis.verdict import verdict
+from harness.problem.model import Bound
 
 Measure = Callable[[Sequence[str]], None]
 """Measures these versions, so that their ratios are known."""
 Ratio = Callable[[str, str], Measured]
 """The value of one version over another's."""
 
-_ALIKE = (1.0, 1.0)
+_ALIKE = Bound(between=(1.0, 1.0))
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,8 @@ class Change:
 
 
 def tells(ratio: Measured) -> bool:
-    """Return whether a ratio is told from 1."""
-    if ratio.low is None or ratio.high is None or is_described(ratio):
-        return False
-    return place(judged_ends(ratio), _ALIKE) == "outside"
+    """Return whether a ratio is told from 1, as a claim that bounds it to 1 is refuted."""
+    return verdict(ratio, _ALIKE) == "refuted"
 
 
 def change(versions: Sequence[str], measure: Measure, ratio: Ratio) -> Change:

@@ -11,6 +11,7 @@ from harness.cli import judgement, output
 from harness.extract import door
 from harness.ground.errors import UsageError
 from harness.problem.model import Problem
+from harness.problem.plan import check_known
 from harness.report.numbers import measured
 from harness.run.session import Here, Request, asked, session
 
@@ -54,13 +55,8 @@ class _Variants:
     def measure(self, names: Sequence[str]) -> None:
         """Run the cells of some variants; those of one comparison take turns."""
         capture = self.problem.metric(self.metric).capture
-        rounds = self.request.selected.rounds
         chosen = replace(
-            self.request.selected,
-            variants=tuple(names),
-            cases=(self.case,),
-            captures=(capture,),
-            rounds=rounds,
+            self.request.selected, variants=tuple(names), cases=(self.case,), captures=(capture,)
         )
         self.run = self.execute(session(replace(self.request, selected=chosen, resume=self.run)))
         self.metrics = judgement.metrics(self.problem, door.whole(self.run))
@@ -101,9 +97,7 @@ def _asked(problem: Problem, request: Request, metric: str) -> tuple[str, list[s
         raise UsageError("--bisect needs one --case", remedy=f"name one of {known}")
     (case,) = chosen.cases
     capture = problem.metric(metric).capture
-    for name in chosen.variants:
-        if name not in problem.variants:
-            raise UsageError(f"no variant {name!r} (there are: {', '.join(problem.variants)})")
+    check_known(problem, chosen)
     names = [
         name
         for name in problem.variants

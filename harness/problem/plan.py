@@ -86,7 +86,7 @@ def plan(
     ``caches``: cells find what earlier ones tuned. ``gpus``: cells that use more are left
     out; None leaves out none. ``images``: those whose environment is an image are kept.
     """
-    _known(problem, selected)
+    check_known(problem, selected)
     is_short = selected.short and has_short_path(problem)
     claims = [claim for claim in problem.claims if claim.headline or not is_short]
     read = uses(problem, claims, device)
@@ -279,7 +279,8 @@ def _alone(problem: Problem, cells: list[Cell], *, caches: bool) -> list[Cell]:
     return marked
 
 
-def _known(problem: Problem, selected: Selected) -> None:
+def check_known(problem: Problem, selected: Selected) -> None:
+    """Raise UsageError for a name that the problem lacks, or a number of rounds that is none."""
     if selected.rounds is not None and not 1 <= selected.rounds <= MOST_ROUNDS:
         raise UsageError(f"--rounds has to be at least 1 and at most {MOST_ROUNDS}")
     for kind in ("variants", "cases", "captures"):

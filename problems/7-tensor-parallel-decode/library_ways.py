@@ -14,6 +14,8 @@ from torch import Tensor
 
 LIBRARY = ("nccl-launched", "nccl-ll", "nccl-registered", "symm-one-shot", "symm-two-shot")
 """NCCL without a graph, by its protocol LL alone, with a registered buffer; torch's own."""
+IN_PLACE = {"nccl", *LIBRARY} - {"symm-one-shot"}
+"""Those that write the sum over what was summed: in a row, each sums the sum before."""
 
 Batch = Callable[[], Tensor]
 

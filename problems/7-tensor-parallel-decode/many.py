@@ -18,7 +18,8 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from any_ranks import AnyRanksReduce, Everyone, PackedReduce
-from library_ways import LIBRARY, LibraryWays
+from in_turn import WARM_TURNS, ratios, timed
+from library_ways import IN_PLACE, LibraryWays
 from rank import captured
 from schedules import ALGORITHMS
 from sharding import seeded
@@ -28,7 +29,6 @@ from torch import Tensor
 PACKED = {"any-packed-one-shot": "one", "any-packed-two-shot": "two"}
 OWN = (*ANY_RANKS, *PACKED)
 _TIMEOUT = timedelta(seconds=240)
-_WARM_TURNS = 2
 _COUNT = 50
 """All-reduces of a batch, which is one CUDA graph."""
 
@@ -86,14 +86,7 @@ class Ranks:
         """Return the µs of ``count`` launches on the slowest GPU; all begin together."""
         torch.cuda.synchronize()
         dist.barrier(group=self._hosts)
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        launch()
-        begin.record()
-        for _ in range(count):
-            launch()
-        end.record()
-        end.synchronize()
-        taken = torch.tensor([begin.elapsed_time(end)], dtype=torch.float64)
+        taken = torch.tensor([timed(launch, count)], dtype=torch.float64)
         dist.all_reduce(taken, dist.ReduceOp.MAX, group=self._hosts)
         return 1e3 * float(taken)
 
@@ -127,8 +120,8 @@ class Ranks:
                 total = total + part.float()
             for name, way in ways.items():
                 x.copy_(parts[self.rank])
-                again = name in ("nccl", *LIBRARY) and name != "symm-one-shot"
-                expected = (total * float(self.size) ** (_COUNT - 1) if again else total).bfloat16()
+                again = float(self.size) ** (_COUNT - 1) if name in IN_PLACE else 1.0
+                expected = (total * again).bfloat16()
                 result = way()
                 right = torch.equal(result, expected) if name in PACKED else near(result, expected)
                 if not right:
@@ -156,10 +149,10 @@ def measured(ranks: Ranks, params: dict[str, Any], seed: int, alone: Any, keep: 
             x, ways = ranks.ways(kb << 10)
             ranks.check(x, ways)
             us: dict[str, list[float]] = {name: [] for name in ways}
-            for turn in range(_WARM_TURNS + params["turns"]):
+            for turn in range(WARM_TURNS + params["turns"]):
                 for name in order.sample(list(ways), len(ways)):
                     value = ranks.timed(ways[name], params["batches_a_turn"])
-                    if turn >= _WARM_TURNS:
+                    if turn >= WARM_TURNS:
                         us[name].append(value / (_COUNT * params["batches_a_turn"]))
         stated(region, us, keep)
         ways.clear()  # a graph that lives on keeps its communicator from ending
@@ -176,8 +169,7 @@ def stated(region: str, us: dict[str, list[float]], keep: Keep) -> None:
     keep("", f"best.{region}", "", best)
     keep("", f"rival.{region}", "", rival)
     keep(region, "best_own_us", "µs", us[best])
-    ratios = [own / other for own, other in zip(us[best], us[rival], strict=True)]
-    keep(region, "best_of_libraries", "×", ratios)
+    keep(region, "best_of_libraries", "×", ratios(us[best], us[rival]))
 
 
 def run(cell: Any, others: Others) -> None:

@@ -6,7 +6,7 @@ import torch
 import torch.distributed as dist
 from any_ranks import AnyRanksReduce, Everyone
 from exchange import PeerFused
-from library_ways import LIBRARY, LibraryWays
+from library_ways import IN_PLACE, LIBRARY, LibraryWays
 from operations import NORM_WIDTH, Fused
 from peer import Arena, PeerReduce
 from schedules import ALGORITHMS
@@ -54,7 +54,6 @@ class Sweep:
             partial = self._x.view(rows, NORM_WIDTH)
             batches["add-norm"] = norm_batch(Fused().add_norm, partial, self.count)
             batches["fused"] = norm_batch(PeerFused(rows, arena).add_norm, partial, self.count)
-        doubled = {"nccl"}
         if others:
             everyone, libraries = others
             for name, kind in zip(ALGORITHMS, ANY_RANKS, strict=True):
@@ -63,9 +62,7 @@ class Sweep:
                 )
             found = libraries.made(self._x, self.count)
             batches |= found
-            doubled |= found.keys() - {"symm-one-shot"}
             self.kinds += (*ANY_RANKS, *found)
-        self._doubled = doubled
         self._replays = {
             kind: batches[kind] if kind == "nccl-launched" else captured(batches[kind])
             for kind in self.kinds
@@ -89,7 +86,7 @@ class Sweep:
                 replay = self._replays[kind]
                 self._x.copy_(parts[self._rank])
                 is_library = kind == "nccl" or kind in LIBRARY
-                expected = total * 2 ** (self.count - 1) if kind in self._doubled else total
+                expected = total * 2 ** (self.count - 1) if kind in IN_PLACE else total
                 result = replay()
                 differing = int((result.view(torch.int16) != expected.view(torch.int16)).sum())
                 if differing and not (is_library and near(result, expected)):

@@ -7,14 +7,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from harness.cli.app import app
-from harness.engines import ENGINES
 from harness.engines.engine import Command
-from harness.ground import checkout
 from harness.ground.errors import UsageError
 from harness.problem.plan import Cell
 from tests.support.bench import WELL
 from tests.support.manifests import GOOD, written
-from tests.support.toy_engine import Toy
+from tests.support.toy_engine import Toy, settle
 
 RELEASES = [f"r{number}" for number in range(9)]
 VARIANTS = "".join(f"  {name}: {{label: {name}, environment: plain}}\n" for name in RELEASES)
@@ -36,11 +34,7 @@ class Releases(Toy):
 @pytest.fixture(autouse=True)
 def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A checkout with problem 9 of nine releases."""
-    monkeypatch.setitem(ENGINES, "toy", lambda: Releases)
-    monkeypatch.setattr(checkout, "CHECKOUT", tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr("sys.argv", ["harness", "run", "9"])
-    monkeypatch.chdir(tmp_path)
+    settle(tmp_path, monkeypatch, Releases)
     text = GOOD.replace("baseline: slow", "baseline: r0")
     before, rest = text.split("variants:\n")
     rest = rest[rest.index("cases:") :].replace("variant: fast", "variant: r1")

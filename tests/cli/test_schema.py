@@ -11,13 +11,11 @@ from typer.testing import CliRunner, Result
 
 from harness.cli.app import app
 from harness.cli.outputs import OUTPUTS
-from harness.engines import ENGINES
-from harness.ground import checkout
 from harness.problem.model import Problem
 from tests.support.manifests import GOOD, written
 from tests.support.paths import DATA
 from tests.support.reports import KEPT, copied
-from tests.support.toy_engine import Toy
+from tests.support.toy_engine import settle
 
 NSYS, TORCH = DATA / "nsys" / "streams.sqlite.zst", DATA / "torch" / "streams.json.gz"
 
@@ -35,11 +33,7 @@ def schema(*arguments: str) -> Any:
 @pytest.fixture
 def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkout with problem 9, which the toy engine runs."""
-    monkeypatch.setitem(ENGINES, "toy", lambda: Toy)
-    monkeypatch.setattr(checkout, "CHECKOUT", tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr("sys.argv", ["harness", "run", "9"])
-    monkeypatch.chdir(tmp_path)
+    settle(tmp_path, monkeypatch)
     written(
         tmp_path / "problems",
         GOOD.replace("timing: {}", "timing: {}\n  nsys: {cells: {small: [fast]}}"),

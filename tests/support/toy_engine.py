@@ -5,9 +5,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
+import pytest
+
+from harness.engines import ENGINES
 from harness.engines.downloads import Downloads
 from harness.engines.engine import Command, Node
 from harness.engines.options import Options
+from harness.ground import checkout
 from harness.machine.monitor import GpuMonitor, GpuSample
 from harness.machine.target import Gpu, Target
 from harness.problem.model import Problem
@@ -94,3 +98,12 @@ class Toy:
 
     def provenance(self) -> dict[str, object]:
         return {"engine": "toy", "where": "nowhere", "python": "none"}
+
+
+def settle(folder: Path, monkeypatch: pytest.MonkeyPatch, engine: type[Toy] = Toy) -> None:
+    """Make a folder the checkout of this process, in which the engine "toy" runs problem 9."""
+    monkeypatch.setitem(ENGINES, "toy", lambda: engine)
+    monkeypatch.setattr(checkout, "CHECKOUT", folder)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    monkeypatch.setattr("sys.argv", ["harness", "run", "9"])
+    monkeypatch.chdir(folder)

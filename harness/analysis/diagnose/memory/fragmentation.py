@@ -43,6 +43,8 @@ OF_GROWTH = FindingKind(
         "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
     ),
 )
+_ALLOCATOR = "the caching allocator"
+"""Where no line is known."""
 _OF_LINES = 0.5
 """Of the segments' bytes: reserved for the line that is named."""
 _GROWN, _RISING = 1.5, 0.9
@@ -65,12 +67,9 @@ def found(view: MemoryView) -> Iterator[Finding]:
     wasted = max(again, between)
     if not wasted or view.part(wasted) < memory_thresholds.FRAGMENTED:
         return
-    share = view.part(wasted)
+    line, kind = _ALLOCATOR, KIND
     if between > again:
         evidence = tuple(_pieces(view))
-        yield KIND.finding(
-            "the caching allocator", evidence, share=share, gain=share, confidence=0.9
-        )
     else:
         evidence = (
             view.size(f"{where} when another was reserved", int(rows["spare"].max())),  # type: ignore[arg-type]  # integers
@@ -79,7 +78,8 @@ def found(view: MemoryView) -> Iterator[Finding]:
         )
         line, grows = _asked_by(view, rows)
         kind = OF_GROWTH if grows else KIND
-        yield kind.finding(line, evidence, share=share, gain=share, confidence=0.9)
+    share = view.part(wasted)
+    yield kind.finding(line, evidence, share=share, gain=share, confidence=0.9)
 
 
 def _asked_by(view: MemoryView, segments: pl.DataFrame) -> tuple[str, bool]:
@@ -90,7 +90,7 @@ def _asked_by(view: MemoryView, segments: pl.DataFrame) -> tuple[str, bool]:
     sums = first.group_by("site").agg(pl.col("bytes").sum()).sort("bytes", "site")
     site, size = sums.row(-1)
     if site is None or size < _OF_LINES * int(first["bytes"].sum()):
-        return "the caching allocator", False
+        return _ALLOCATOR, False
     sizes = blocks.filter(pl.col("site") == site)["size"]
     rising = int((sizes.diff().drop_nulls() >= 0).sum()) / max(len(sizes) - 1, 1)
     return site, int(sizes[-1]) >= _GROWN * int(sizes[0]) and rising >= _RISING

@@ -3,7 +3,7 @@
 Autograd keeps the inputs of each operator until its graph is dropped, so a pass through many alike
 layers leaves blocks of the same lines and sizes, once a layer. Without a backward pass they are all
 dropped together, with the output. A cache of keys and values is kept alike, but is of one size, or
-two: it takes LEAST_KINDS.
+two: it takes _LEAST_KINDS.
 """
 
 from collections.abc import Iterator
