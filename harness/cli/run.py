@@ -123,7 +123,8 @@ def run(
     shared = (jobs, lock_clocks, resume, full, named, None, _numbers(part))
     request = Request(problem, selected, engine, options, *shared)
     if bisect:
-        _bisected(request, bisect, json=json)
+        beside = {"--on": on, "--dry-run": dry_run, "--commands": commands, "--worklog": worklog}
+        _bisected(request, bisect, [name for name, given in beside.items() if given], json=json)
         return
     if on:
         _on_cluster(request, on, dry_run=dry_run, cancel=cancel, worklog=worklog, json=json)
@@ -165,9 +166,13 @@ def _numbers(part: str | None) -> tuple[int, int] | None:
     return int(number), int(count)
 
 
-def _bisected(request: "Request", metric: str, *, json: bool) -> None:
-    """Run variants until the change of a metric lies between two."""
+def _bisected(request: "Request", metric: str, beside: list[str], *, json: bool) -> None:
+    """Run variants until the change of a metric lies between two; ``beside``: what it refuses."""
     from harness.cli import bisected
+    from harness.ground.errors import UsageError
+
+    if beside:
+        raise UsageError(f"--bisect runs cells here, step by step: it goes without {beside[0]}")
 
     def execute(asked: "Here") -> Path:
         expected = asked.durations()

@@ -76,6 +76,8 @@ def test_variants_that_do_not_differ_are_told_apart_from_those_that_do() -> None
     [
         (("--bisect", "speed", "--case", "small"), "no metric 'speed' (there are: time)"),
         (("--bisect", "time"), "--bisect needs one --case"),
+        (("--bisect", "time", "--case", "small", "--dry-run"), "goes without --dry-run"),
+        (("--bisect", "time", "--case", "small", "--on", "slurm"), "goes without --on"),
         (("--bisect", "time", "--case", "large"), "--bisect needs one --case"),
         (("--bisect", "time", "--case", "small", "--variant", "r1"), "fewer than two"),
         (("--bisect", "time", "--case", "small", "--variant", "x"), "no variant 'x'"),
