@@ -221,6 +221,14 @@ OTHER_SHAPES = {
     ),
     # A constant without its f: double functions fill the issue slots before the FP64 pipe.
     "fp64-bound": Made(part(ISSUE, 68) | part("sm__pipe_fp64_cycles_active", 49), 0.6, PROMOTED),
+    # The same with constants, each of which two moves make.
+    "fp64-bound: constants": Made(
+        part(ISSUE, 68) | part("sm__pipe_fp64_cycles_active", 20),
+        0.75,
+        {sass: (200, 200) if "DFMA" in sass else row for sass, row in PROMOTED.items()}
+        | {"UMOV UR8, 0xe2f5e964": (250, 10), "IMAD.MOV.U32 R24, RZ, RZ, 0x0": (150, 10)}
+        | {"FADD R9, R8, R9": (233, 50)},
+    ),
     # Sums of a few dozen cells: reductions return nothing, and loads queue behind them.
     "atomics-contention: a queue": Made(
         {"lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed": 40.0}

@@ -199,15 +199,31 @@ def test_a_cache_of_keys_and_values_is_no_kept_activation(tmp_path: Path) -> Non
     assert findings(device, tmp_path)[0].id == "healthy"
 
 
-def test_activations_of_a_training_step_are_needed(tmp_path: Path) -> None:
+def distilled(passes: int, *, detached: bool) -> Device:
+    """Train by a second model's outputs, which a backward pass goes through or not."""
     device = Device()
-    for _ in range(LAYERS):
+    for _ in range(3 * LAYERS):
         device.new(WEIGHT, "build.py", MADE)
-    for _ in range(6):
-        kept = [device.new(size * MIB, "layer.py", CALLED) for size in (12, 24, 30) * LAYERS]
-        gradient = device.new(30 * MIB, "")
-        device.drop(*kept, gradient)
-    assert findings(device, tmp_path)[0].id == "healthy"
+    for _ in range(passes):
+        taught = [device.new(size * MIB, "teacher.py", CALLED) for size in (12, 24, 30) * LAYERS]
+        kept = [device.new(size * MIB, "layer.py", CALLED) for size in (6, 4, 2) * LAYERS]
+        output = device.new(MIB, "head.py")
+        for block in reversed(kept if detached else taught + kept):
+            device.drop(device.new(MIB, ""), block)
+        device.drop(*taught if detached else (), output)
+    return device
+
+
+@pytest.mark.parametrize(
+    ("passes", "detached", "named"),
+    [(6, True, "kept-activations"), (6, False, "healthy"), (1, True, "healthy")],
+)
+def test_a_pass_within_a_training_step_counts_where_no_backward_pass_frees_it(
+    passes: int, detached: bool, named: str, tmp_path: Path
+) -> None:
+    first = findings(distilled(passes, detached=detached), tmp_path)[0]
+    assert first.id == named
+    assert named == "healthy" or first.where == "w/teacher.py:1 f"
 
 
 def test_one_copy_of_the_weights_may_be_an_average(tmp_path: Path) -> None:

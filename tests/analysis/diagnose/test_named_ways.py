@@ -89,6 +89,10 @@ LOSS = "void at::native::cunn_SoftMaxForward<4, …LogSoftMaxForwardEpilogue>"
 PRODUCT = "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT"
 ATTENTION = "Attention runs as separate kernels"
 FORMATS = "converting tensors from one number format"
+COPIES = "copying tensors within the GPU"
+COPIED = "void at::native::elementwise_kernel<…gpu_kernel_impl_nocast<…direct_copy_kernel_cuda(…)>"
+CAST_COPY = "void …direct_copy_kernel_cuda(…)…, at::native::memory::LoadWithCast<1>"
+JOINED = "void at::native::(anonymous namespace)::CatArrayBatchedCopy<…>"
 
 
 @pytest.mark.parametrize(
@@ -99,6 +103,12 @@ FORMATS = "converting tensors from one number format"
         ((PRODUCT, LOSS, "nll_loss_forward_reduce_cuda_kernel_2d", PRODUCT), None, 0),
         ((CAST, PRODUCT, CAST, PRODUCT), FORMATS, 2 / 4),
         ((CAST, PRODUCT, PRODUCT, PRODUCT, PRODUCT), None, 0),
+        ((COPIED, JOINED, PRODUCT), COPIES, 2 / 3),
+        (("[CUDA memcpy Device-to-Device]",) * 2 + (PRODUCT,), COPIES, 2 / 3),
+        (("Memcpy DtoD (Device -> Device)",) * 3 + (PRODUCT,), COPIES, 3 / 4),
+        (("Memcpy DtoD (Device -> Device)", PRODUCT, PRODUCT), None, 0),
+        ((CAST_COPY, PRODUCT), FORMATS, 1 / 2),
+        (("multi_bluestein_fft", "vector_fft", PRODUCT), "large prime factor", 1 / 3),
     ],
 )
 def test_passes_over_scores_and_conversions_are_named_by_their_place(

@@ -9,8 +9,8 @@ compiler compute in double.
 Source: NVIDIA, "CUDA C++ Best Practices Guide", Type Conversions; rates in the "CUDA C++
 Programming Guide", Arithmetic Instructions.
 Gain: the pipe's time, as FP32 would take its part of it (device attribute
-single_to_double_precision_perf_ratio), or the slots or samples of FP64 and its conversions,
-as far as other parts leave room.
+single_to_double_precision_perf_ratio), or the slots or samples of FP64, its conversions and
+the moves of its constants, as far as other parts leave room.
 """
 
 from collections.abc import Iterator
@@ -51,7 +51,8 @@ def _promoted(view: KernelView) -> Iterator[Finding]:
         return
     if converted < thresholds.PROMOTED * double:
         return
-    saved, limit = _issued(view, double + converted) or _waited(view) or (0.0, None)
+    moved = min(mix.moves(view), 2 * double)
+    saved, limit = _issued(view, double + converted + moved) or _waited(view) or (0.0, None)
     if limit is None or saved < thresholds.ROOM:
         return
     conversions = converted / double * 100

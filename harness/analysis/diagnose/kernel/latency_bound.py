@@ -4,7 +4,8 @@ It remains where nothing is at its ceiling and all other causes could be seen an
 latency it is says the reason for which warps wait: long scoreboard (device or local memory), short
 scoreboard (shared memory, special functions), wait (the fixed latency of dependent arithmetic).
 Where many blocks end as soon as they have begun, the title and the remedies are those of too little
-work in a block; where warps wait for memory by 1 or 2 bytes a thread, those of narrow accesses.
+work in a block; where warps wait for memory by 1 or 2 bytes a thread, those of narrow accesses,
+whatever the blocks do.
 Source: NVIDIA, Kernel Profiling Guide, Warp Scheduler States; the 60 % of its rule SOLBottleneck.
 Gain: the time in which not even the busiest part was busy, less what other
 causes explain, times the part of it spent on waiting.
@@ -61,11 +62,9 @@ def found(view: KernelView) -> Iterator[Finding]:
     work = _work_of_a_warp(view)
     finding = view.finding(KIND, rest * sum(waiting.values()), *work, *evidence, confidence=0.8)
     if work:
-        yield replace(finding, title=_LITTLE_WORK, fix=_MORE_WORK)
-    elif max(waiting, key=lambda reason: waiting[reason]) in _OF_MEMORY:
-        yield narrow.told(view, finding)
-    else:
-        yield finding
+        finding = replace(finding, title=_LITTLE_WORK, fix=_MORE_WORK)
+    of_memory = max(waiting, key=lambda reason: waiting[reason]) in _OF_MEMORY
+    yield narrow.told(view, finding) if of_memory else finding
 
 
 def _work_of_a_warp(view: KernelView) -> tuple[Evidence, ...]:

@@ -105,6 +105,16 @@ def conversions_of_double(view: Counted) -> float | None:
     return sum(each.executed for each in rows) / whole if whole else None
 
 
+def moves(view: Counted) -> float:
+    """Return the executed moves of registers and constants, of all instructions.
+
+    A constant of FP64 takes two, where one of FP32 is part of the instruction that uses it.
+    """
+    whole = sum(each.executed for each in view.instructions)
+    rows = [e for e in view.instructions if e.opcode in ("MOV", "UMOV") or "IMAD.MOV" in e.sass]
+    return sum(each.executed for each in rows) / whole if whole else 0.0
+
+
 def executed_in(view: Counted, pipe: str) -> int | None:
     """Return how often warps executed instructions of a pipe: fma, alu, xu or fp64.
 

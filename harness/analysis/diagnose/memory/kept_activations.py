@@ -1,9 +1,11 @@
-"""A forward pass keeps what only a backward pass needs, and no backward pass follows.
+"""A forward pass keeps what only a backward pass needs, and no backward pass goes through it.
 
 Autograd keeps the inputs of each operator until its graph is dropped, so a pass through many alike
-layers leaves blocks of the same lines and sizes, once a layer. Without a backward pass they are all
-dropped together, with the output. A cache of keys and values is kept alike, but is of one size, or
-two: it takes _LEAST_KINDS.
+layers leaves blocks of the same lines and sizes, once a layer. A backward pass frees them layer by
+layer, between the gradients that it allocates. Where none goes through them, as in inference, or
+in a teacher whose output is detached, they are all dropped together, with the output. A cache of
+keys and values is kept alike, but is of one size, or two: it takes _LEAST_KINDS. In a program that
+trains, a pass counts that was made and dropped _PASSES times or more: a model is not.
 """
 
 from collections.abc import Iterator
@@ -18,9 +20,10 @@ from harness.evidence.roles import OPTIMIZER
 KIND = FindingKind(
     "kept-activations",
     "memory",
-    "A forward pass keeps what a backward pass needs, and none follows.",
+    "A forward pass keeps what a backward pass needs, and none goes through it.",
     fix=(
-        "run inference under torch.inference_mode(), or torch.no_grad()",
+        "run inference, and a teacher, a frozen encoder or a metric within training, under "
+        "torch.inference_mode(), or torch.no_grad()",
         "where only a part is trained, freeze the rest (requires_grad_(False)), detach its output",
     ),
 )
@@ -28,6 +31,7 @@ _LAYERS = 6
 """Blocks of one line and size that are left once a layer."""
 _LEAST_KINDS = 3
 """Lines and sizes: a layer keeps inputs of its norms, its products and its nonlinearity."""
+_PASSES = 2
 _KEY = ["site", "bytes"]
 
 
@@ -35,11 +39,15 @@ def found(view: MemoryView) -> Iterator[Finding]:
     """Yield the blocks of many layers that stand at the peak and are freed together after it."""
     made = view.blocks.filter(pl.col("index") >= view.first)
     trains = made.filter(BACKWARD | (pl.col("role") == OPTIMIZER))
-    if not view.recorded or trains.height:
+    if not view.recorded:
         return
     at, level = view.top
     kept = _freed_together(made, view.live(at).filter(pl.col("index") >= view.first))
     counts = kept.group_by(_KEY).len("count").filter(pl.col("count") >= _LAYERS)
+    if trains.height:
+        dropped = made.drop_nulls("freed").group_by(_KEY).len("dropped")
+        again = pl.col("dropped") >= _PASSES * pl.col("count")
+        counts = counts.join(dropped, on=_KEY).filter(again)
     of_layers = kept.join(counts, on=_KEY, how="semi")
     size = int(of_layers["bytes"].sum())
     if counts.height < _LEAST_KINDS or view.part(size) < memory_thresholds.SPIKE:

@@ -95,6 +95,33 @@ WAYS = (
         ),
         least=0.25,
     ),
+    # A copy of one tensor into another of its type and layout is a DtoD memcpy, torch.cat and a
+    # copy that changes the layout are kernels (aten/src/ATen/native/cuda/Copy.cu and Shape.cu).
+    # A step that keeps its last state beside the new one copies it in a third to a half of the
+    # time, where one pass over both is all that it computes.
+    Way(
+        r"Device-to-Device|Memcpy DtoD|CatArrayBatchedCopy|impl_nocast<.*direct_copy_kernel_cuda",
+        "Much of the time goes to copying tensors within the GPU.",
+        (
+            "write results where they are read next: into slices of one buffer in place of "
+            "torch.cat, into a CUDA graph's own input buffers in place of a copy_ before each "
+            "replay",
+            "copy what is new, not the whole: the cache's last token, the changed rows",
+            "keep one layout from operator to operator, without contiguous() and clone()",
+        ),
+        least=0.5,
+    ),
+    # A transform whose length has a prime factor above 127 is made a convolution of at least twice
+    # that length (cuFFT, "Accuracy and Performance": Bluestein's algorithm).
+    Way(
+        r"(?i)bluestein",
+        "Fourier transforms have a length with a large prime factor, and run as longer ones.",
+        (
+            "pad or crop to a length whose factors are 2, 3, 5 and 7 "
+            "(scipy.fft.next_fast_len): as torch.fft's n, or of the data",
+            "where only a convolution is wanted, any length from the sum of both on will do",
+        ),
+    ),
 )
 _ATTENTION = Way(
     "",
