@@ -226,6 +226,17 @@ def test_a_pass_within_a_training_step_counts_where_no_backward_pass_frees_it(
     assert named == "healthy" or first.where == "w/teacher.py:1 f"
 
 
+def test_activations_of_a_training_step_are_needed(tmp_path: Path) -> None:
+    device = Device()
+    for _ in range(LAYERS):
+        device.new(WEIGHT, "build.py", MADE)
+    for _ in range(6):
+        kept = [device.new(size * MIB, "layer.py", CALLED) for size in (12, 24, 30) * LAYERS]
+        gradient = device.new(30 * MIB, "")
+        device.drop(*kept, gradient)
+    assert findings(device, tmp_path)[0].id == "healthy"
+
+
 def test_one_copy_of_the_weights_may_be_an_average(tmp_path: Path) -> None:
     device = Device()
     for _ in range(LAYERS):

@@ -4,7 +4,7 @@ Opcodes: "Instruction Set Reference" of NVIDIA's CUDA Binary Utilities.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from harness.analysis.diagnose.launch.counted import Counted, Instruction
 
@@ -47,6 +47,8 @@ _WIDE = (".WIDE", ".64", "F2F.F64", "I2F.F64")
 _MATRICES = re.compile(r"LDSM\.\S*88\.([24])\b")
 """Matrices of 8 by 8 halves, a word a thread each."""
 _NARROW = re.compile(r"\.[SU](8|16)\b")
+_MOVES = "IMAD.MOV"
+"""In the name of a multiplication that moves a register or a constant."""
 _ONE_BIT = re.compile(r"LOP3\.LUT .*\b0x([0-9a-f]+), RZ, 0xc0\b")
 _PIPES = {
     "fma": FP32 | MULTIPLY,
@@ -58,8 +60,7 @@ _PIPES = {
 
 def share(view: Counted, opcodes: frozenset[str]) -> float | None:
     """Return the executed warp instructions of these opcodes as a fraction of all."""
-    whole = sum(each.executed for each in view.instructions)
-    return (executed(view, opcodes) or 0) / whole if whole else None
+    return _of_all(view, [each for each in view.instructions if each.opcode in opcodes])
 
 
 def executed(view: Counted, opcodes: frozenset[str], *, predicated: bool = False) -> int | None:
@@ -89,10 +90,9 @@ def indexed_constants(view: Counted) -> int:
 
 def single_bits(view: Counted) -> float:
     """Return the executed instructions that mask one bit of a word, of all instructions."""
-    whole = sum(each.executed for each in view.instructions)
     masks = ((each, _ONE_BIT.search(each.sass)) for each in view.instructions)
-    found = sum(each.executed for each, mask in masks if mask and int(mask[1], 16).bit_count() == 1)
-    return found / whole if whole else 0.0
+    found = [each for each, mask in masks if mask and int(mask[1], 16).bit_count() == 1]
+    return _of_all(view, found) or 0.0
 
 
 def conversions_of_double(view: Counted) -> float | None:
@@ -100,9 +100,8 @@ def conversions_of_double(view: Counted) -> float | None:
 
     F2F.F64.F32 and its like: they go with double arithmetic on values that are not double.
     """
-    whole = sum(each.executed for each in view.instructions)
     rows = [each for each in view.instructions if each.opcode in CONVERSION and ".F64" in each.sass]
-    return sum(each.executed for each in rows) / whole if whole else None
+    return _of_all(view, rows)
 
 
 def moves(view: Counted) -> float:
@@ -110,9 +109,14 @@ def moves(view: Counted) -> float:
 
     A constant of FP64 takes two, where one of FP32 is part of the instruction that uses it.
     """
+    rows = [e for e in view.instructions if e.opcode in ("MOV", "UMOV") or _MOVES in e.sass]
+    return _of_all(view, rows) or 0.0
+
+
+def _of_all(view: Counted, rows: Sequence[Instruction]) -> float | None:
+    """Return how often warps executed some instructions, of all; None without instructions."""
     whole = sum(each.executed for each in view.instructions)
-    rows = [e for e in view.instructions if e.opcode in ("MOV", "UMOV") or "IMAD.MOV" in e.sass]
-    return sum(each.executed for each in rows) / whole if whole else 0.0
+    return sum(each.executed for each in rows) / whole if whole else None
 
 
 def executed_in(view: Counted, pipe: str) -> int | None:
@@ -123,7 +127,7 @@ def executed_in(view: Counted, pipe: str) -> int | None:
     if not view.instructions:
         return None
     rows = [each for each in view.instructions if each.opcode in _PIPES[pipe]]
-    return sum(each.executed for each in rows if "IMAD.MOV" not in each.sass)
+    return sum(each.executed for each in rows if _MOVES not in each.sass)
 
 
 def product_share(view: Counted) -> float | None:

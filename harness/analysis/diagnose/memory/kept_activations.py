@@ -5,7 +5,8 @@ layers leaves blocks of the same lines and sizes, once a layer. A backward pass 
 layer, between the gradients that it allocates. Where none goes through them, as in inference, or
 in a teacher whose output is detached, they are all dropped together, with the output. A cache of
 keys and values is kept alike, but is of one size, or two: it takes _LEAST_KINDS. In a program that
-trains, a pass counts that was made and dropped _PASSES times or more: a model is not.
+trains, a pass counts that was made and dropped _PASSES times or more, as a model is not, and beside
+blocks that a backward pass frees one by one: a graph that is retained goes all at once.
 """
 
 from collections.abc import Iterator
@@ -42,9 +43,12 @@ def found(view: MemoryView) -> Iterator[Finding]:
     if not view.recorded:
         return
     at, level = view.top
-    kept = _freed_together(made, view.live(at).filter(pl.col("index") >= view.first))
+    freed = _freed(made, view.live(at).filter(pl.col("index") >= view.first))
+    kept = _together(freed)
     counts = kept.group_by(_KEY).len("count").filter(pl.col("count") >= _LAYERS)
     if trains.height:
+        if freed["after"].n_unique() <= _LAYERS:
+            return
         dropped = made.drop_nulls("freed").group_by(_KEY).len("dropped")
         again = pl.col("dropped") >= _PASSES * pl.col("count")
         counts = counts.join(dropped, on=_KEY).filter(again)
@@ -66,12 +70,15 @@ def found(view: MemoryView) -> Iterator[Finding]:
     yield KIND.finding(where, evidence, share=share, gain=gain, confidence=0.9)
 
 
-def _freed_together(made: pl.DataFrame, live: pl.DataFrame) -> pl.DataFrame:
-    """Return those of some blocks that are freed with no allocation in between: the most bytes."""
+def _freed(made: pl.DataFrame, live: pl.DataFrame) -> pl.DataFrame:
+    """Return those of some blocks that are freed, each with the allocations made until then."""
     freed = live.drop_nulls("freed")
+    return freed.with_columns(after=made["index"].sort().search_sorted(freed["freed"]))
+
+
+def _together(freed: pl.DataFrame) -> pl.DataFrame:
+    """Return those that are freed with no allocation in between: the most bytes."""
     if freed.is_empty():
         return freed
-    before = made["index"].sort().search_sorted(freed["freed"])
-    rows = freed.with_columns(before.alias("before"))
-    sums = rows.group_by("before").agg(pl.col("bytes").sum()).sort("bytes", "before")
-    return rows.filter(pl.col("before") == sums["before"][-1]).drop("before")
+    sums = freed.group_by("after").agg(pl.col("bytes").sum()).sort("bytes", "after")
+    return freed.filter(pl.col("after") == sums["after"][-1])
