@@ -14,6 +14,8 @@ _PLURAL = re.compile(r"(?<=[nt]ch)es\b|(?<=ss)es\b|(?<=[a-z]{2}[a-rt-z])s\b")
 """The plural's ending of a unit's first noun: "problems", "launches", "samples/s"."""
 _SYMMETRIC = 0.75
 """An interval whose shorter side is at least this share of the longer one is printed as ±."""
+_WIDE = 4.0
+"""An interval whose ends differ by more than this factor says less than what each process gave."""
 
 
 def number(value: float, digits: int = _DIGITS) -> str:
@@ -40,9 +42,9 @@ def size(count: int, *, signed: bool = False) -> str:
 def measured(metric: Measured, *, interval: bool = True) -> Markdown:
     """Return a metric in a sentence: "108.7 ± 0.6 µs", "2.1× [2.0, 2.2]", or that it has no value.
 
-    Of two processes it has no interval but what each of them gave: "2.1× (1.9 to 2.3)". Bytes are
-    in the largest decimal unit that fits, times of less than a millisecond in µs, clocks in MHz.
-    Only ratios and asymmetric intervals have brackets.
+    Of two processes, or where the interval is wide, what each of them gave stands in its place:
+    "2.1× (1.9 to 2.3)". Bytes are in the largest decimal unit that fits, times of less than a
+    millisecond in µs, clocks in MHz. Only ratios and asymmetric intervals have brackets.
     """
     return _shown(metric, interval=interval, brackets=metric.unit == "×")
 
@@ -90,9 +92,10 @@ def _shown(metric: Measured, *, interval: bool, brackets: bool) -> Markdown:
     places = _places(value, half)
     if not interval or metric.samples < 2:
         return Markdown(_with(number(value), escape(unit)))
-    if metric.rounds == 2 and metric.spread is not None:
-        # Student's point of two values is 63.7: their interval says nothing that they do not.
-        return Markdown(_of_two(value, metric.spread[0] / scale, metric.spread[1] / scale, unit))
+    # Student's point of two values is 63.7: their interval says nothing that they do not.
+    if metric.spread is not None and (metric.rounds == 2 or high > _WIDE * low > 0):
+        least, most = (end / scale for end in metric.spread)
+        return Markdown(_by_process(value, least, most, unit))
     if round(half, places) == 0:
         return Markdown(_with(number(value, _digits(value, half)), escape(unit)))
     if brackets or min(high - value, value - low) < _SYMMETRIC * half:
@@ -101,8 +104,8 @@ def _shown(metric: Measured, *, interval: bool, brackets: bool) -> Markdown:
     return Markdown(_with(f"{_fixed(value, places)} ± {_fixed(half, places)}", escape(unit)))
 
 
-def _of_two(value: float, least: float, most: float, unit: str) -> str:
-    """Return a value of two processes with what each gave, where their three digits differ."""
+def _by_process(value: float, least: float, most: float, unit: str) -> str:
+    """Return a value with the least and most that a process gave, where their digits differ."""
     ends = (number(least), number(most))
     shown = _with(number(value), escape(unit))
     return shown if ends[0] == ends[1] else f"{shown} ({ends[0]} to {ends[1]})"

@@ -112,6 +112,14 @@ def test_two_processes_have_their_values_and_no_interval() -> None:
     assert in_cell(alike) == "924 ms"
 
 
+@pytest.mark.parametrize(
+    ("high", "text"), [(356.0, "180 ms [90, 360]"), (357.0, "178 ms (151 to 210)")]
+)
+def test_an_interval_of_a_factor_of_four_gives_way_to_the_processes(high: float, text: str) -> None:
+    three = Measured("ms", 178.0, 89.0, high, rounds=3, samples=3, spread=(151.0, 210.0))
+    assert in_cell(three) == text
+
+
 def test_what_one_process_gave_once_has_no_ends() -> None:
     one = Measured("×", 2.5561, 2.5561, 2.5561, rounds=1, samples=4)
     assert in_full(one) == in_cell(one) == "2.56×"
