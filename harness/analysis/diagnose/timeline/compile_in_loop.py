@@ -40,10 +40,10 @@ _BUILT = r"^cudnn\w*(sdpa|attention)"
 """Names of cuDNN's kernels of attention, which it builds for each shape."""
 _BUILDING = "The GPU waits while cuDNN builds its attention for new lengths, again and again."
 _BUILDING_FIX = (
-    "let lengths take few values: allocate the cache of keys and values once, and pad to a few "
-    "lengths, masked",
     "take another backend of attention, whose kernels serve every length "
     "(torch.nn.attention.sdpa_kernel)",
+    "or let lengths take few values: pad keys and values to a few, masked; slices of a cache that "
+    "is allocated once still take a new length each",
 )
 _CONVOLVES = r"nchwToNhwc|(?i:conv|fprop|dgrad|wgrad)"
 """Names of what cuDNN's convolutions begin with."""
