@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 VERSION = 2
 """Raised with every change that makes older evidence unreadable."""
+DEFAULT_POOL = "default"
 GRAPH_POOL = "graph pool"
 """The prefix of the names of graphs' pools."""
 FREED_POOL = "freed before the snapshot"

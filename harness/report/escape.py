@@ -102,7 +102,7 @@ def table(
     parts = [
         _listed("In every row", [_pair(*each) for each in shown.same]),
         *(_grid(part.head, part.rows, numeric_from) for part in columns.fitting(shown.grid)),
-        _listed("Without a value", shown.empty),
+        _listed("Columns without a value", shown.empty),
         f"*{columns.DASH}: {columns.NOT_MEASURED}.*" if shown.has_gaps else "",
     ]
     return Markdown("\n\n".join(part for part in parts if part))

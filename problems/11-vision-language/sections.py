@@ -7,6 +7,7 @@ import polars as pl
 from harness.report.arguments import CaseName, VariantName
 from harness.report.chart import FAINT, GAP, INK, SERIES, WIDTH, Rows, svg
 from harness.report.escape import Markdown, table
+from harness.report.numbers import in_cell
 from harness.report.page import Page
 
 _STAGES = ("decode", "process", "copy", "encode", "prefill", "get batch", "first token")
@@ -52,7 +53,7 @@ def sizes_table(page: Page, policies: list[str], variant: VariantName, case: Cas
     for policy in policies:
         values = [page.metrics.get(f"{name}@{policy}", variant, case) for name in names]
         if any(value.value is not None for value in values):
-            shown = ["–" if each.value is None else f"{each.value:.4g}" for each in values]
+            shown = ["–" if each.value is None else in_cell(each) for each in values]
             rows.append([policy.replace("-", " "), *shown])
     return table(head, rows) if rows else Markdown("*Sizes: not measured.*")
 

@@ -27,7 +27,7 @@ def test_a_gap_is_a_dash_and_a_column_of_gaps_is_named() -> None:
     rows = [["a", "1", NOT_MEASURED, NOT_MEASURED], ["b", "2", "3", NOT_MEASURED]]
     shown = table(["variant", "time", "bytes", "power"], rows)
     assert rows_of(shown) == [["variant", "time", "bytes"], ["a", "1", "–"], ["b", "2", "3"]]
-    assert shown.endswith("*Without a value: power.*\n\n*–: not measured.*")
+    assert shown.endswith("*Columns without a value: power.*\n\n*–: not measured.*")
 
 
 def test_a_table_that_has_to_stay_whole_does() -> None:

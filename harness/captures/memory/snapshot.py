@@ -16,7 +16,7 @@ import msgspec
 
 from harness.captures.formats import pickle_guard
 from harness.captures.formats.compressed import blocks
-from harness.evidence.tables import GRAPH_POOL
+from harness.evidence.tables import DEFAULT_POOL, GRAPH_POOL
 from harness.ground.errors import CaptureError
 
 _MOST_BYTES = 2 << 30  # of the file's content; 10⁶ events with stacks of 12 make 1.3 GB of JSON
@@ -36,7 +36,7 @@ PoolId = tuple[int, int]
 
 def pool_name(pool: PoolId) -> str:
     """Return a pool's name in the tables."""
-    return "default" if pool == (0, 0) else f"{GRAPH_POOL} {pool}"
+    return DEFAULT_POOL if pool == (0, 0) else f"{GRAPH_POOL} {pool}"
 
 
 class Block(msgspec.Struct):

@@ -63,6 +63,7 @@ SECTIONS: dict[str, Section] = {
     "advice": advice.advice,
     "concludes": concludes.concludes,
     "holds": concludes.holds,
+    "verdict": concludes.verdict,
     "asked": short.asked,
     "advised": short.advised,
     "judged": short.judged,

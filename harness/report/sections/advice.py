@@ -57,17 +57,17 @@ def _table(page: Page, results: Sequence[AdviceResult]) -> Markdown:
 
 
 def _gains(page: Page, result: AdviceResult) -> Markdown:
-    """Return the least and the largest gain, each with its case and both values of the metric."""
+    """Return the metric, and the least and largest gain with case and values before and after."""
     ordered = sorted(result.gains, key=lambda gain: gain.gain.value or 0.0)
     ends = ordered if len(ordered) < 2 else [ordered[0], ordered[-1]]
     places = _apart([page.problem.cases[gain.case].label for gain in ends])
-    return Markdown(
-        ", ".join(
-            f"{_factor(gain.gain)}{f' at {_whole(escape(place))}' if len(ends) > 1 else ''}"
-            f"{_change(page, result, gain)}"
-            for gain, place in zip(ends, places, strict=True)
-        )
+    gains = (
+        f"{_factor(gain.gain)}{f' at {_whole(escape(place))}' if len(ends) > 1 else ''}"
+        f"{_change(page, result, gain)}"
+        for gain, place in zip(ends, places, strict=True)
     )
+    metric = page.problem.metric(result.claim.metric)
+    return Markdown(f"{escape(metric.label)}: {', '.join(gains)}")
 
 
 def _whole(text: str) -> str:

@@ -15,6 +15,10 @@ from harness.report.escape import Markdown, attribute, code, escape, prose, tabl
 from harness.report.escape import link as target
 from harness.report.page import Page
 
+_NOTATION = (
+    "*± and brackets: the 99 % interval over processes, which decides. Parentheses: the least and"
+    " the most that a process gave. How: docs/statistics.md.*"
+)
 _MAKES_KERNELS = ("torch", "triton")
 """Packages whose versions stand in the first line: they decide which kernels run."""
 
@@ -68,7 +72,7 @@ def claims(page: Page) -> Markdown:
     head = ["claim", "statement", "bound", "measured", "verdict", "from"]
     rows = [_row(page.problem, result) for result in page.results]
     shown = table(head, rows, numeric_from=len(head), whole=True)
-    return Markdown("\n\n".join(filter(None, [shown, _since(page)])))
+    return Markdown("\n\n".join(filter(None, [shown, _NOTATION, _since(page)])))
 
 
 def _since(page: Page) -> str:
@@ -110,7 +114,7 @@ def stated(result: ClaimResult) -> Markdown:
     """Return a claim's statement, with what is true instead where it is refuted."""
     claim = result.claim
     if result.verdict == "refuted" and claim.otherwise:
-        return Markdown(f"{prose(claim.statement)} In truth {prose(claim.otherwise)}")
+        return Markdown(f"{prose(claim.statement)} In truth: {prose(claim.otherwise)}")
     return prose(claim.statement)
 
 

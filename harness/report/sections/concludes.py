@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from harness.analysis.claims import BoundResult, ClaimResult
+from harness.analysis.verdict import TESTED
 from harness.ground.errors import ManifestError
 from harness.report import verdicts
 from harness.report.escape import Markdown, escape, prose
@@ -30,6 +31,15 @@ def concludes(page: Page, *ids: str, caller: Callable[[], str]) -> Markdown:
     return Markdown(text.removesuffix("\n") + "\n")
 
 
+def verdict(page: Page, name: str) -> Markdown:
+    """Return a claim's verdict and its bound, for a sentence that states the measured value.
+
+    Such as "undecided, claimed ≥ 3.5×". ManifestError if there is no such claim.
+    """
+    (result,) = _named(page, (name,))
+    return Markdown(f"{link(page, result)}, {escape(_claimed(result))}")
+
+
 def _named(page: Page, ids: tuple[str, ...]) -> list[ClaimResult]:
     """Return the results of the claims with these ids."""
     by_id = {result.claim.id: result for result in page.results}
@@ -54,16 +64,19 @@ def _instead(page: Page, result: ClaimResult) -> str:
 
     The claim's own sentence is not repeated: it would read as if it held.
     """
-    value = measured(result.measured) if result.verdict == "refuted" else verdicts.value(result)
+    value = measured(result.measured)
     details = [escape(verdicts.why(page.problem, result))]
-    if result.verdict == "refuted" and isinstance(result, BoundResult):
-        bound = verdicts.limit(result.claim.bound, result.measured.unit)
-        details = [escape(f"claimed {bound}")]
+    if result.verdict in TESTED and isinstance(result, BoundResult):
+        details = [escape(_claimed(result))]
     if result.verdict == "refuted" and result.claim.otherwise:
         finding = _sentence(prose(result.claim.otherwise)).rstrip(".")
         return f"{finding} ({'; '.join([value, *details])})."
     finding = f"{escape(verdicts.finding(page.problem, result))}: {value}"
     return f"{link(page, result, begins=True)}: {finding} ({'; '.join(filter(None, details))})."
+
+
+def _claimed(result: ClaimResult) -> str:
+    return f"claimed {verdicts.limit(result.claim.bound, result.measured.unit)}"
 
 
 def _sentence(text: str) -> str:

@@ -1,8 +1,8 @@
-"""The pools of CUDA graphs at their peaks: which code filled them."""
+"""Pools of memory at their peaks: which code filled them."""
 
 from harness.analysis import memory
 from harness.analysis.units import size
-from harness.evidence.tables import GRAPH_POOL, Tables
+from harness.evidence.tables import DEFAULT_POOL, GRAPH_POOL, Tables
 from harness.report.arguments import CaseName, VariantName
 from harness.report.escape import Markdown, table
 from harness.report.page import Page, not_measured
@@ -11,19 +11,23 @@ _MOST_SITES = 8
 
 
 def filled(page: Page, variant: VariantName, case: CaseName) -> Markdown:
-    """Return the table of what filled a variant's graph pools at their peaks."""
+    """Return the table of what filled a variant's pools at their peaks: of CUDA graphs, if any."""
     tables = page.metrics.capture_with("memory_pool_peaks", variant, case)
     return not_measured(variant) if tables is None else filled_table(tables)
 
 
 def filled_table(tables: Tables) -> Markdown:
-    """Return each graph pool's bytes at its peak, by allocation site, and its unused bytes."""
+    """Return a pool's bytes at its peak, by allocation site, and its unused bytes.
+
+    The pools are those of CUDA graphs; where there are none, the default one.
+    """
     rows = []
-    for pool in memory.pool_peaks(tables).iter_rows(named=True):
-        if pool["pool"].startswith(GRAPH_POOL):
-            rows.append([f"{pool['pool']}, reserved then", "", size(pool["reserved_bytes"])])
-            rows += _site_rows(tables, pool["pool"])
-            rows.append(["nothing", "", size(pool["unused_bytes"])])
+    pools = list(memory.pool_peaks(tables).iter_rows(named=True))
+    of_graphs = [pool for pool in pools if pool["pool"].startswith(GRAPH_POOL)]
+    for pool in of_graphs or [pool for pool in pools if pool["pool"] == DEFAULT_POOL]:
+        rows.append([f"{pool['pool']}, reserved then", "", size(pool["reserved_bytes"])])
+        rows += _site_rows(tables, pool["pool"])
+        rows.append(["nothing", "", size(pool["unused_bytes"])])
     return table(["site", "blocks", "bytes"], rows)
 
 

@@ -39,7 +39,7 @@ def test_advice_says_what_it_gains_where_and_for_what(study: Problem) -> None:
     ]
     assert row == [
         "Take `fast`.",
-        "1.5× at size_low (3_ms_→_2_ms), 2× at size_high (4_ms_→_2_ms)".replace("_", "\xa0"),
+        "time: 1.5× at size_low (3_ms_→_2_ms), 2× at size_high (4_ms_→_2_ms)".replace("_", "\xa0"),
         "none measured; left out: Other (its accuracy is lower)",
         "all sizes",
         "more memory",

@@ -57,7 +57,7 @@ def test_a_refuted_claim_says_what_is_true_instead(example: Problem) -> None:
     statements = [
         rows_of(claims.claims(judged(problem, 2.0, fast_ms)))[1][1] for fast_ms in (1.0, 4.0)
     ]
-    assert statements == ["Fast is faster.", "Fast is faster. In truth it is slower."]
+    assert statements == ["Fast is faster.", "Fast is faster. In truth: it is slower."]
 
 
 def test_a_doubt_stands_beside_the_verdict(example: Problem) -> None:

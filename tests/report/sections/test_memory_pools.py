@@ -42,9 +42,10 @@ def test_what_filled_a_graphs_pool_adds_up_to_what_it_reserved(sides: list[Table
     assert large == pytest.approx([67.11e6] * 3 + [33.55e6] * 2)
 
 
-def test_captures_without_graphs_have_no_table() -> None:
-    none = reader.read(CAPTURES / "stack_013_eager.json.gz")
-    assert not rows(filled_table(none))
+def test_captures_without_graphs_have_what_filled_the_default_pool() -> None:
+    lines = rows(filled_table(reader.read(CAPTURES / "stack_013_eager.json.gz")))
+    assert [line[0] for line in (lines[0], lines[-1])] == ["default, reserved then", "nothing"]
+    assert sum(size(row[2]) for row in lines[1:]) == pytest.approx(size(lines[0][2]), rel=1e-3)
 
 
 def test_blocks_that_no_history_counts_are_unknown_in_number() -> None:
