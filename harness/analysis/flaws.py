@@ -11,6 +11,7 @@ import polars as pl
 
 from harness.analysis import communication, intervals
 from harness.analysis.flaw_launches import Launches, launches, named
+from harness.analysis.hint import for_nvidia, for_torch
 from harness.analysis.recording import Flaw, conditions_of
 from harness.analysis.timeline import device_name
 from harness.evidence import dropped
@@ -42,6 +43,12 @@ _WHOLE_GPU = (
 _KEEP = (
     "wait for the device before recording ends, let the process end by itself, run no second"
     " profiler beside, and take one no older than the driver"
+)
+_CALLS = (
+    "record all host calls ("
+    + for_nvidia("nsys --trace=cuda", otherwise="rocprofv3 --sys-trace")
+    + for_torch(", ProfilerActivity.CPU")
+    + ")"
 )
 
 
@@ -106,8 +113,7 @@ def _launched(linked: Launches, left_out: int) -> Iterator[Flaw]:
     if linked.unlaunched:
         what = f"{linked.unlaunched:,} of {linked.ops.height:,} GPU operations have no launch"
         holds = "times on the GPU hold, but not what the host did for these"
-        instead = "record all host calls (nsys --trace=cuda, ProfilerActivity.CPU)"
-        yield Flaw(what, holds, instead)
+        yield Flaw(what, holds, _CALLS)
 
 
 def _clocks(tables: Tables, linked: Launches) -> Iterator[Flaw]:

@@ -95,7 +95,6 @@ def spelled(path: Path) -> set[str]:
 
 
 OTHER_WORDS = {
-    "analysis/diagnose/applicable.py": {"torch"},  # the package
     "analysis/floors.py": {"memory"},  # what limits a kernel
     "analysis/program.py": {"nsys", "ncu"},  # tools that advice names
     "analysis/copies.py": {"memory"},  # what a copy reads or writes

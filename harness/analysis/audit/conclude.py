@@ -25,8 +25,8 @@ from harness.analysis.audit.layers import Layers
 from harness.analysis.audit.limits import TENSOR, Limits
 from harness.analysis.audit.rows import Row
 from harness.analysis.busy import Busy
-from harness.analysis.diagnose import applicable
 from harness.analysis.floors import Floor
+from harness.analysis.hint import said
 from harness.evidence.capture import Capture
 from harness.evidence.kinds import filling, unprofiled
 from harness.ground.errors import EvidenceError, UsageError
@@ -223,7 +223,7 @@ def _concluded(
 ) -> Audit:
     steps = len(launched.lengths_ns)
     of = program.of_captures(captures)
-    table = tuple(replace(row, fix=applicable.advice(row.fix, of)) for row in rows.rows(ops, peaks))
+    table = tuple(replace(row, fix=said(row.fix, of)) for row in rows.rows(ops, peaks))
     phases = {
         phase: sum(row.ms for row in table if row.phase == phase) for phase in attribution.PHASES
     }

@@ -8,6 +8,7 @@ import polars as pl
 
 from harness.analysis import kernels, students_t
 from harness.analysis.audit.limits import DRAM, LATENCY, TARGETS, TENSOR, Limits, reached
+from harness.analysis.hint import for_eager, for_torch, for_training
 from harness.analysis.statistics import LEVEL
 
 _KEY = ("phase", "path", "operator", "name")
@@ -20,15 +21,17 @@ _SDPA = re.compile(
 Paged attention and that of other libraries is chosen elsewhere."""
 _NEAR = 0.70
 _FIXES = {
-    "optimizer/foreach": "fused optimizer (fused=True), or the step in backward",
+    "optimizer/foreach": for_training("fused optimizer (fused=True), or the step in backward"),
     "softmax": "fused or chunked cross entropy; fused attention",
     "attention": "compare attention backends",
-    "norm": "fuse with its neighbours: torch.compile, or a hand-written kernel",
-    "elementwise": "fuse with its neighbours: torch.compile",
+    "norm": (
+        "fuse with its neighbours: " + for_eager("torch.compile, or ") + "a hand-written kernel"
+    ),
+    "elementwise": "fuse with its neighbours" + for_eager(": torch.compile"),
     "triton: pointwise": "fuse further, or into a GEMM's epilogue",
     "reduce": "fuse with its neighbours; a kernel with more blocks",
     "cast/copy": "keep the data in the type and layout that is read",
-    "fill/memset": "do not fill what is overwritten: set_to_none",
+    "fill/memset": "do not fill what is overwritten" + for_torch(": set_to_none"),
     "index/gather": "sort or combine indices; fewer atomics",
     "communication": "overlap with computation",
 }
@@ -194,9 +197,9 @@ def _fix(kernel: str, operator: str, limit: str | None, used: float | None) -> s
             return "narrower weights, or more rows a product"
         return "another tile or split-K; larger products"
     if group == "attention" and (_SDPA.search(operator) or _SDPA.search(kernel)):
-        return "compare attention backends: torch.nn.attention.sdpa_kernel"
+        return "compare attention backends" + for_torch(": torch.nn.attention.sdpa_kernel")
     if "_fused" in operator and group == "optimizer/foreach":
-        return "the step in backward"
+        return for_training("the step in backward")
     if "loss" in operator or "log_softmax" in operator:
         return "chunked cross entropy that never writes the logits"
     return _FIXES.get(group, "")

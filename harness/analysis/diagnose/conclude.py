@@ -6,7 +6,6 @@ from typing import TypeVar
 
 from harness.analysis import flaws, program, recording
 from harness.analysis.diagnose import (
-    applicable,
     known_findings,
     launch_time,
     one_fix,
@@ -24,6 +23,7 @@ from harness.analysis.diagnose.finding import (
     KernelDiagnosis,
 )
 from harness.analysis.diagnose.peaks import peak
+from harness.analysis.hint import for_nvidia, for_torch, said
 from harness.analysis.program import Program
 from harness.analysis.recording import Flaw
 from harness.evidence.capture import Capture
@@ -31,7 +31,12 @@ from harness.evidence.capture import Capture
 View = TypeVar("View")
 
 _NOTHING = FindingKind(ABSTAIN, "timeline", "The captures hold no work on a GPU.")
-_RECORD = "capture the program on a GPU, with nsys, torch.profiler (ProfilerActivity.CUDA) or ncu"
+_RECORD = (
+    "capture the program on a GPU, "
+    + for_nvidia("with nsys", otherwise="with rocprofv3 --sys-trace")
+    + for_torch(for_nvidia(", ", otherwise=" or ") + "torch.profiler (ProfilerActivity.CUDA)")
+    + for_nvidia(" or ncu")
+)
 _WORKING = "record while the workload runs on the GPU"
 _UNTRUSTED = FindingKind(ABSTAIN, "timeline", "Nothing is concluded from the timeline")
 _MOST_DAMAGED = 100 * thresholds.MATTERS
@@ -47,7 +52,10 @@ def diagnose(captures: Sequence[Capture]) -> Diagnosis:
     has 5 % of its time at stake; it comes first then. Where a flaw damages that much of a timeline,
     nothing is concluded from it.
     """
-    found = flaws.flaws_of(captures)
+    of = program.of_captures(captures)
+    found = tuple(
+        replace(each, instead=said(each.instead, of)) for each in flaws.flaws_of(captures)
+    )
     timelines = known_findings.TIMELINE.seen(captures)
     broken = next((flaw for flaw in found if flaw.breaks), None)
     where = next((view.where for view in timelines), "the captures")
@@ -76,19 +84,24 @@ def diagnose(captures: Sequence[Capture]) -> Diagnosis:
         findings = [_untrusted(broken, where), *_ranked(joint)]
     else:
         findings = _ranked(joint or [_nothing(captures)])
-    told = recording.of(captures, found, busy)
-    every = Diagnosis(tuple(findings), launches, busy, told, peaks)
-    return _told(every, program.of_captures(captures))
+    launches = tuple(replace(each, findings=told(each.findings, of)) for each in launches)
+    recorded = recording.of(captures, found, busy)
+    return Diagnosis(told(findings, of), launches, busy, recorded, peaks)
 
 
-def _told(diagnosis: Diagnosis, of: Program) -> Diagnosis:
-    """Return a diagnosis whose advice the program can follow."""
-    launches = tuple(
-        replace(each, findings=tuple(applicable.told(finding, of) for finding in each.findings))
-        for each in diagnosis.kernels
+def told(findings: Sequence[Finding], of: Program) -> tuple[Finding, ...]:
+    """Return findings whose words a program can follow."""
+    return tuple(
+        replace(
+            each,
+            title=said(each.title, of),
+            evidence=tuple(replace(one, metric=said(one.metric, of)) for one in each.evidence),
+            fix=tuple(filter(None, (said(text, of) for text in each.fix))),
+            next=tuple(filter(None, (said(text, of) for text in each.next))),
+            parts=told(each.parts, of),
+        )
+        for each in findings
     )
-    findings = tuple(applicable.told(each, of) for each in diagnosis.findings)
-    return replace(diagnosis, findings=findings, kernels=launches)
 
 
 def _of_all(family: Family[View], views: Sequence[View]) -> list[Finding]:

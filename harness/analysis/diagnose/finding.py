@@ -48,9 +48,10 @@ class Finding:
     ``where`` names the device, the range or the kernel. ``share`` is the time that the cause
     explains, ``gain`` the most time that removing it can save: fractions of the subject's time
     (of a memory finding, of its peak), None where the evidence does not say. ``confidence`` lies in
-    [0, 1]. ``fix`` are families of remedies, ``next`` what to capture where the evidence ends;
-    ``title`` says the cause in a sentence, for people. ``parts`` are the findings that it tells
-    together, as one fix removes them; the most important one gave the id.
+    [0, 1]. ``fix`` are families of remedies, ``next`` what to capture where the evidence ends,
+    as hints (harness.analysis.hint) where not every program can follow; ``title`` says the cause in
+    a sentence, for people. ``parts`` are the findings that it tells together, as one fix removes
+    them; the most important one gave the id.
     """
 
     id: str

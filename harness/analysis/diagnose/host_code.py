@@ -15,6 +15,7 @@ from harness.analysis.diagnose import idle_places
 from harness.analysis.diagnose.finding import Evidence
 from harness.analysis.diagnose.timeline_tracks import Track
 from harness.analysis.diagnose.timeline_view import TimelineView
+from harness.analysis.hint import for_torch
 from harness.analysis.idle import causes as idle_causes
 from harness.analysis.idle import host_state
 
@@ -25,7 +26,8 @@ _FIXES = (
     (re.compile(r"sleep"), "take the sleep out of the loop, or wait for what it waits for"),
     (
         re.compile(r"\b(p?read(64|v|into)?|recv\w*|fread|f?getc|f?gets|getline|f?open(at|64)?)\b"),
-        "read ahead, on another thread or in a loader's workers (num_workers, prefetch_factor)",
+        "read ahead, on another thread or in a loader's workers"
+        + for_torch(" (num_workers, prefetch_factor)"),
     ),
     (
         re.compile(r"\b(acquire|get|join|select|poll|flock|futex|pthread_\w+|(\w+_)?\w*wait)\b"),

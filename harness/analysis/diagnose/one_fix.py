@@ -13,7 +13,7 @@ from harness.analysis.diagnose.timeline import host_bound, host_sync, launch_bou
 
 _KINDS = {module.KIND.id: module.KIND for module in (host_bound, launch_bound, host_sync)}
 _TITLE = "The GPU waits for the thread that launches its work, for several causes."
-_FIX = "compile the step (torch.compile) or replay it as a CUDA graph, which removes them together"
+_FIX = host_bound.REPLAY + ", which removes them together"
 
 
 def together(findings: Sequence[Finding]) -> list[Finding]:

@@ -12,10 +12,11 @@ from harness.analysis import intervals
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import Evidence
 from harness.analysis.diagnose.timeline_view import TimelineView
+from harness.analysis.hint import for_torch
 from harness.analysis.idle import causes as idle_causes
 from harness.analysis.idle import recording_cost
 
-FIX = (
+FIX = for_torch(
     "update all parameters by few kernels (fused=True or foreach=True of torch.optim; "
     "torch._foreach operators for averages of weights)"
 )

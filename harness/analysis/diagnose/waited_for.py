@@ -12,6 +12,7 @@ from harness.analysis import copies, intervals, kernels
 from harness.analysis.diagnose.finding import Evidence
 from harness.analysis.diagnose.timeline_tracks import Track
 from harness.analysis.diagnose.timeline_view import TimelineView
+from harness.analysis.hint import for_torch
 from harness.analysis.idle import causes as idle_causes
 from harness.analysis.idle import recording_cost
 
@@ -43,10 +44,14 @@ _BY_KERNEL = (
             "(nonzero, torch.where(mask), tensor[mask])",
             "The host waits for the sizes of results that depend on data.",
             (
-                "keep sizes fixed: multiply by the mask or torch.where(mask, a, b) in place of "
-                "tensor[mask], pad to a capacity",
-                "where rows go to groups (experts, segments), sort them once and run one grouped "
-                "product over all groups (torch._grouped_mm) in place of a loop",
+                for_torch(
+                    "keep sizes fixed: multiply by the mask or torch.where(mask, a, b) in place of "
+                    "tensor[mask], pad to a capacity"
+                ),
+                for_torch(
+                    "where rows go to groups (experts, segments), sort them once and run one "
+                    "grouped product over all groups (torch._grouped_mm) in place of a loop"
+                ),
             ),
         ),
     ),
@@ -58,8 +63,10 @@ _BY_KERNEL = (
             "of host-sync, after any() or all() of a tensor, which the host reads",
             "The host reads back whether any value of a tensor is true, again and again.",
             (
-                "turn checks for NaN off: autograd's anomaly detection "
-                "(torch.autograd.set_detect_anomaly), isnan and any after each operator",
+                for_torch(
+                    "turn checks for NaN off: autograd's anomaly detection "
+                    "(torch.autograd.set_detect_anomaly), isnan and any after each operator"
+                ),
                 "make one such check a step",
             ),
         ),
@@ -69,8 +76,8 @@ _VALUES = Awaited(
     "of host-sync, after copies of single values to the host",
     "The host reads single values back from the GPU one by one, and waits for each.",
     (
-        "compute the values of all tensors together and copy them once "
-        "(torch._foreach_norm, then torch.stack)",
+        "compute the values of all tensors together and copy them once"
+        + for_torch(" (torch._foreach_norm, then torch.stack)"),
         "read them in every n-th step only",
     ),
 )
@@ -78,8 +85,8 @@ _INPUTS = Awaited(
     "of host-sync, after copies of {} B or less from pageable memory, one by one",
     "The host copies small inputs to the GPU one by one, and waits for each.",
     (
-        "gather the inputs on the host and copy them together, from pinned memory "
-        "(torch.stack, non_blocking=True)",
+        "gather the inputs on the host and copy them together, from pinned memory"
+        + for_torch(" (torch.stack, non_blocking=True)"),
         "keep them on the GPU, and index them there",
     ),
 )
@@ -88,8 +95,9 @@ _STREAMS = Awaited(
     "The host waits for one stream before it launches on the next, so they never overlap.",
     (
         "launch on all streams first, then wait for each once",
-        "where one stream needs another's results, let it wait for an event of that stream "
-        "(Stream.wait_event), not the host",
+        "where one stream needs another's results, let it wait for an event of that stream"
+        + for_torch(" (Stream.wait_event)")
+        + ", not the host",
         "make the streams branches of one CUDA graph",
     ),
 )

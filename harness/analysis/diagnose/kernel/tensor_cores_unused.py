@@ -14,13 +14,15 @@ from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.kernel import tile_quantisation
 from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import gain, mix, resources
+from harness.analysis.hint import for_torch
 
 KIND = FindingKind(
     "tensor-cores-unused",
     "thread",
     "A product of matrices runs on the FMA pipe, and the tensor cores idle.",
     fix=(
-        "BF16, FP16 or TF32 inputs with FP32 accumulation (torch: allow_tf32, autocast)",
+        "BF16, FP16 or TF32 inputs with FP32 accumulation"
+        + for_torch(" (torch: allow_tf32, autocast)"),
         "a library or Triton's tl.dot instead of scalar loops",
         "dimensions and alignments that the tensor instructions take",
     ),

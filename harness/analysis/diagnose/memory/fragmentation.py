@@ -20,6 +20,7 @@ import polars as pl
 from harness.analysis.diagnose import memory_thresholds, thresholds
 from harness.analysis.diagnose.finding import Evidence, Finding, FindingKind
 from harness.analysis.diagnose.memory_view import MemoryView
+from harness.analysis.hint import for_nvidia
 from harness.evidence.tables import FREED_POOL, GRAPH_POOL
 
 KIND = FindingKind(
@@ -27,7 +28,7 @@ KIND = FindingKind(
     "memory",
     "Memory is reserved although enough is free: the free bytes are in pieces.",
     fix=(
-        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+        for_nvidia("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"),
         "allocate what is kept before what is dropped",
         "allocate large buffers first, or keep and reuse them",
     ),
@@ -40,7 +41,7 @@ OF_GROWTH = FindingKind(
         "allocate once for the most that it will hold, and write into it, in place of torch.cat "
         "onto what is there",
         "grow by a factor, such as 1.5, so that few sizes occur",
-        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+        for_nvidia("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"),
     ),
 )
 _ALLOCATOR = "the caching allocator"

@@ -25,6 +25,7 @@ import polars as pl
 from harness.analysis.diagnose import memory_thresholds
 from harness.analysis.diagnose.finding import OUT_OF_MEMORY, Evidence, Finding, FindingKind
 from harness.analysis.diagnose.memory_view import MemoryView
+from harness.analysis.hint import for_nvidia
 from harness.analysis.units import counted, size
 from harness.evidence.capture import NO_STACK
 
@@ -43,7 +44,7 @@ PIECES = FindingKind(
     "memory",
     "An allocation failed although enough was free: in pieces.",
     fix=(
-        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+        for_nvidia("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"),
         "allocate what is kept before what is dropped",
         "allocate large buffers once and reuse them, or take what is kept from a pool of its own"
         " (torch.cuda.MemPool)",

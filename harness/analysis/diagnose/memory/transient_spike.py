@@ -20,6 +20,7 @@ import polars as pl
 from harness.analysis.diagnose import memory_thresholds, thresholds
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.memory_view import MemoryView
+from harness.analysis.hint import for_eager
 from harness.evidence.capture import NO_STACK
 from harness.evidence.roles import OPTIMIZER
 
@@ -29,7 +30,9 @@ KIND = FindingKind(
     "A few short-lived blocks make the peak; before and after them far less is in use.",
     fix=(
         "compute in chunks, so that only a part exists at once",
-        "fuse the operations between which the intermediate stands (torch.compile, a fused kernel)",
+        "fuse the operations between which the intermediate stands ("
+        + for_eager("torch.compile, ")
+        + "a fused kernel)",
         "compute in place, or in the precision of the result",
     ),
 )

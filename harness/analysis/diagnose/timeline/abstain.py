@@ -13,6 +13,7 @@ from harness.analysis.diagnose import idle_places, thresholds
 from harness.analysis.diagnose.finding import ABSTAIN, Finding, FindingKind
 from harness.analysis.diagnose.timeline import allocator_churn, stream_serialised
 from harness.analysis.diagnose.timeline_view import TimelineView
+from harness.analysis.hint import for_nvidia, for_torch
 from harness.analysis.idle import causes as idle_causes
 
 KIND = FindingKind(
@@ -22,7 +23,12 @@ _KNOWN = (copies.PAGEABLE, copies.PINNED, copies.MANAGED)
 _LEAST, _SEEN = thresholds.MATTERS * 100, thresholds.SEEN * 100
 _FRAGMENT = "The capture holds too few operations on the GPU to show what the program does."
 _RANKS = "capture what the launched work waited for: all streams, devices and ranks"
-_EVENTS = "capture the events that the launched work waited for: nsys --cuda-event-trace=true"
+_EVENTS = "capture the events that the launched work waited for" + for_nvidia(
+    ": nsys --cuda-event-trace=true"
+)
+_FAULTS = "capture page faults" + for_nvidia(
+    ": nsys --cuda-um-cpu-page-faults=true --cuda-um-gpu-page-faults=true"
+)
 _STEADY = "capture several steps after the warm-up, each in a range of its own"
 
 
@@ -57,7 +63,9 @@ def found(view: TimelineView) -> Iterator[Finding]:
     doubts = [
         (
             view.percent("idle, launching call not recorded", view.idle(idle_causes.UNKNOWN)),
-            "capture host calls, too: nsys --trace=cuda,nvtx, or ProfilerActivity.CPU",
+            "capture host calls, too: "
+            + for_nvidia("nsys --trace=cuda,nvtx", otherwise="rocprofv3 --sys-trace")
+            + for_torch(", or ProfilerActivity.CPU"),
         ),
         (
             view.percent("idle, launched work waited", _queued(view)),
@@ -69,12 +77,13 @@ def found(view: TimelineView) -> Iterator[Finding]:
         ),
         (
             view.percent("idle until pages of managed memory moved", view.idle(idle_causes.PAGES)),
-            "capture page faults: nsys --cuda-um-cpu-page-faults=true"
-            " --cuda-um-gpu-page-faults=true",
+            _FAULTS,
         ),
         (
             view.percent("streams in turn, grids not recorded", stream_serialised.undecided(view)),
-            "capture the kernels' grids: nsys --trace=cuda, or torch.profiler",
+            "capture the kernels' grids: "
+            + for_nvidia("nsys --trace=cuda", otherwise="rocprofv3 --sys-trace")
+            + for_torch(", or torch.profiler"),
         ),
         (view.percent("idle for causes that happen once", view.once), _STEADY),
         (view.percent("idle while memory is reserved and kept", _reserving(view)), _STEADY),

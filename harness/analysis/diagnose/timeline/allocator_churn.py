@@ -12,6 +12,7 @@ import polars as pl
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
+from harness.analysis.hint import for_nvidia, for_torch
 from harness.analysis.idle import causes as idle_causes
 from harness.analysis.idle import host_calls
 
@@ -20,9 +21,11 @@ KIND = FindingKind(
     "timeline",
     "The GPU waits while memory is reserved from and freed to the driver.",
     fix=(
-        "allocate once, before the loop, or from a pool (torch's allocator, cudaMallocAsync)",
-        "do not call torch.cuda.empty_cache() in the loop",
-        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True where sizes vary",
+        "allocate once, before the loop, or from a pool ("
+        + for_torch("torch's allocator, ")
+        + "cudaMallocAsync)",
+        for_torch("do not call torch.cuda.empty_cache() in the loop"),
+        for_nvidia(for_torch("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True where sizes vary")),
     ),
 )
 _FREES = r"Free|Unregister|Unmap|Release"

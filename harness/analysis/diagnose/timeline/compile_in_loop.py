@@ -17,6 +17,7 @@ from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import Evidence, Finding, FindingKind
 from harness.analysis.diagnose.timeline_tracks import Track
 from harness.analysis.diagnose.timeline_view import TimelineView
+from harness.analysis.hint import for_torch
 from harness.analysis.idle import causes as idle_causes
 from harness.analysis.idle import graph_captures, host_calls
 from harness.evidence.capture import BENCHMARK, EVENT_WAIT
@@ -33,15 +34,16 @@ KIND = FindingKind(
 )
 _BENCHMARK = "The GPU waits while cuDNN's benchmark mode tries kernels for new shapes."
 _BENCHMARK_FIX = (
-    "turn benchmark mode off where shapes change (torch.backends.cudnn.benchmark = False)",
+    "turn benchmark mode off where shapes change"
+    + for_torch(" (torch.backends.cudnn.benchmark = False)"),
     "pad inputs to a few shapes, and run each once before the loop",
 )
 _BUILT = r"^cudnn\w*(sdpa|attention)"
 """Names of cuDNN's kernels of attention, which it builds for each shape."""
 _BUILDING = "The GPU waits while cuDNN builds its attention for new lengths, again and again."
 _BUILDING_FIX = (
-    "take another backend of attention, whose kernels serve every length "
-    "(torch.nn.attention.sdpa_kernel)",
+    "take another backend of attention, whose kernels serve every length"
+    + for_torch(" (torch.nn.attention.sdpa_kernel)"),
     "or let lengths take few values: pad keys and values to a few, masked; slices of a cache that "
     "is allocated once still take a new length each",
 )
@@ -66,7 +68,9 @@ _CAPTURING_FIX = (
 _SHORT = 40
 _MOST = 0.5
 """Of such idle time: with less in benchmark mode, another compilation costs as much or more."""
-_NEXT = "log the causes of recompilation: TORCH_LOGS=recompiles, TRITON_KERNEL_DUMP=1"
+_NEXT = "log the causes of recompilation" + for_torch(
+    ": TORCH_LOGS=recompiles, TRITON_KERNEL_DUMP=1"
+)
 
 
 def found(view: TimelineView) -> Iterator[Finding]:

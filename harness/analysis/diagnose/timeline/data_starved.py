@@ -15,6 +15,7 @@ import polars as pl
 from harness.analysis.diagnose import host_code, thresholds
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
+from harness.analysis.hint import for_torch, for_training
 from harness.analysis.idle import causes as idle_causes
 
 KIND = FindingKind(
@@ -22,9 +23,10 @@ KIND = FindingKind(
     "timeline",
     "The GPU waits for input that a loader, another thread or a file has to deliver.",
     fix=(
-        "load in more worker processes, with prefetching (num_workers, prefetch_factor)",
+        "load in more worker processes, with prefetching"
+        + for_torch(" (num_workers, prefetch_factor)"),
         "prepare data ahead of time, or on the GPU",
-        "keep workers between epochs (persistent_workers=True)",
+        for_training("keep workers between epochs" + for_torch(" (persistent_workers=True)")),
     ),
     broader="host-bound",
 )

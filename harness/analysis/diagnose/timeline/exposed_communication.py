@@ -19,13 +19,16 @@ from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.serialised_streams import blocks
 from harness.analysis.diagnose.timeline_tracks import Track
 from harness.analysis.diagnose.timeline_view import TimelineView
+from harness.analysis.hint import for_training
 
 KIND = FindingKind(
     "exposed-communication",
     "multi-GPU",
     "GPUs communicate while they compute nothing.",
     fix=(
-        "start collectives earlier, beside kernels that do not need them (buckets, prefetch)",
+        "start collectives earlier, beside kernels that do not need them ("
+        + for_training("buckets, ")
+        + "prefetch)",
         "send fewer bytes: a smaller type, fewer or larger messages",
         "split the model so that less has to be exchanged",
     ),

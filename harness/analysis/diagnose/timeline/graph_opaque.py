@@ -17,6 +17,7 @@ from harness.analysis import intervals
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
+from harness.analysis.hint import for_nvidia
 
 KIND = FindingKind(
     "graph-opaque",
@@ -24,9 +25,10 @@ KIND = FindingKind(
     "Most of the time is in CUDA graphs that were traced as one unit each.",
     fix=("record the graphs' kernels before anything is changed",),
 )
-_NEXT = (
+_NEXT = for_nvidia(
     "nsys profile --cuda-graph-trace=node, over a few replays: each kernel, and the ranges that it"
-    " was captured in if the capture is recorded, too; 12 short kernels took 4 % longer so"
+    " was captured in if the capture is recorded, too; 12 short kernels took 4 % longer so",
+    otherwise="rocprofv3 --kernel-trace, over a few replays: each kernel",
 )
 
 

@@ -16,6 +16,7 @@ from harness.analysis.diagnose.finding import HEALTHY, Evidence, Finding, Findin
 from harness.analysis.diagnose.timeline import stream_serialised
 from harness.analysis.diagnose.timeline_tracks import Track
 from harness.analysis.diagnose.timeline_view import TimelineView
+from harness.analysis.hint import for_eager, for_nvidia, for_torch
 from harness.analysis.idle import causes as idle_causes
 from harness.analysis.idle import recording_cost
 
@@ -30,14 +31,18 @@ _SHORT = 40
 _PARTS = 3
 """Families of operators that are told, the longest ones."""
 _LIMITS = {floors.MEMORY: "memory bandwidth", floors.ARITHMETIC: "the peak of arithmetic"}
-_SHAPES = "record_shapes=True of torch.profiler: it says the least time of each kernel"
-_NEXT = "harness diagnose on an Nsight Compute report of the kernels that take the most time"
+_SHAPES = for_torch("record_shapes=True of torch.profiler: it says the least time of each kernel")
+_NEXT = for_nvidia(
+    "harness diagnose on an Nsight Compute report of the kernels that take the most time",
+    otherwise="profile with rocprof-compute the kernels that take the most time",
+)
 _FP32 = r"sgemm|_ffma_|_simt_"
 """In names of cuBLAS's, cuDNN's and CUTLASS's FP32 products without tensor cores. torch asks for
 them by default (torch.backends.cuda.matmul.allow_tf32)."""
 _TF32 = (
-    "allow TF32 if 10 bits of mantissa are enough (torch.set_float32_matmul_precision('high')): "
-    "tensor cores multiply it several times as fast"
+    "allow TF32 if 10 bits of mantissa are enough"
+    + for_torch(" (torch.set_float32_matmul_precision('high'))")
+    + ": tensor cores multiply it several times as fast"
 )
 _IN_FP32 = (
     "The GPU computes nearly all the time, mainly in FP32 products, which tensor cores do faster "
@@ -48,8 +53,9 @@ _POINTWISE = r"at::native::.*(elementwise_kernel|roll_cuda_kernel)"
 """In names of torch's pointwise operators, each of which reads and writes all of its tensors. One
 kernel of Inductor's or Triton's does a chain of them in one pass."""
 _FUSE = (
-    "fuse the pointwise operators, each of which passes over memory: torch.compile the function "
-    "that holds them, or write one kernel (Triton)"
+    "fuse the pointwise operators, each of which passes over memory: "
+    + for_eager("torch.compile the function that holds them, or ")
+    + "write one kernel (Triton)"
 )
 _MAINLY = 0.5
 """Of the time: a model's activations and residuals take up to a third of an eager step."""

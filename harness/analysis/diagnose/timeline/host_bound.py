@@ -20,15 +20,20 @@ from harness.analysis.diagnose import (
 )
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
+from harness.analysis.hint import for_eager, for_nvidia, for_torch
 from harness.analysis.idle import causes as idle_causes
 
+REPLAY = for_eager(
+    "compile the step (torch.compile) or replay it as a CUDA graph",
+    otherwise="replay the step as a CUDA graph",
+)
 KIND = FindingKind(
     "host-bound",
     "timeline",
     "The GPU waits while the host runs code outside CUDA.",
     fix=(
         "take the host's code out of the loop, or onto another thread",
-        "compile the step (torch.compile) or replay it as a CUDA graph",
+        REPLAY,
         "give the GPU more work a call, such as a larger batch",
     ),
 )
@@ -45,7 +50,13 @@ _INPUTS_FIX = (
 )
 _MOST = 0.5
 """Of the host's time: with less, it works as long on something else."""
-_NEXT = "sample the host's stacks (py-spy, nsys --sample=cpu, torch.profiler with_stack)"
+_NEXT = (
+    "sample the host's stacks ("
+    + for_torch("py-spy, ")
+    + for_nvidia("nsys --sample=cpu", otherwise="perf record -g")
+    + for_torch(", torch.profiler with_stack")
+    + ")"
+)
 
 
 def found(view: TimelineView) -> Iterator[Finding]:

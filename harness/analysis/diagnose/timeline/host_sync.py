@@ -12,6 +12,7 @@ from dataclasses import replace
 from harness.analysis.diagnose import thresholds, timeline_evidence, waited_for
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
+from harness.analysis.hint import for_torch
 from harness.analysis.idle import causes as idle_causes
 from harness.analysis.idle import host_calls
 
@@ -20,7 +21,7 @@ KIND = FindingKind(
     "timeline",
     "The GPU runs dry because the host keeps waiting for it.",
     fix=(
-        "keep results on the device: no .item(), .cpu() or print in the loop",
+        "keep results on the device" + for_torch(": no .item(), .cpu() or print in the loop"),
         "copy results asynchronously into pinned memory and read them a step later",
         "replace device-wide synchronisation by events between streams",
     ),

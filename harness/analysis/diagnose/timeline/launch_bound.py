@@ -14,6 +14,7 @@ from dataclasses import replace
 from harness.analysis.diagnose import idle_places, optimizer, thresholds, timeline_evidence
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
+from harness.analysis.hint import for_eager, for_torch
 from harness.analysis.idle import causes as idle_causes
 from harness.analysis.idle import host_calls
 
@@ -23,7 +24,8 @@ KIND = FindingKind(
     "The GPU waits for launches: the host launches kernels slower than they run.",
     fix=(
         "replay the launches as a CUDA graph",
-        "fuse small kernels (torch.compile, foreach operators)",
+        "fuse small kernels"
+        + for_torch(" (" + for_eager("torch.compile, ") + "foreach operators)"),
         "give each kernel more work, such as a larger batch",
     ),
 )

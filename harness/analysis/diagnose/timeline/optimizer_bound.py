@@ -14,16 +14,19 @@ import polars as pl
 from harness.analysis.diagnose import thresholds, timeline_evidence
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
+from harness.analysis.hint import for_torch, for_training
 
 KIND = FindingKind(
     "optimizer-bound",
     "timeline",
     "The optimiser's update of all parameters takes longer than what computes their gradients.",
     fix=(
-        "let embedding tables have sparse gradients and an optimiser that updates only used rows "
-        "(sparse=True, torch.optim.SparseAdam)",
-        "update once in several batches, or by larger ones: accumulate gradients",
-        "update in one pass over the parameters (fused=True of torch.optim)",
+        for_training(
+            "let embedding tables have sparse gradients and an optimiser that updates only used "
+            "rows" + for_torch(" (sparse=True, torch.optim.SparseAdam)")
+        ),
+        for_training("update once in several batches, or by larger ones: accumulate gradients"),
+        "update in one pass over the parameters" + for_torch(" (fused=True of torch.optim)"),
     ),
 )
 _UPDATES = r"multi_tensor_apply|FusedAdam|fused_adam"

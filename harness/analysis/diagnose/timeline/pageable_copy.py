@@ -15,6 +15,7 @@ from harness.analysis import copies
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
+from harness.analysis.hint import for_torch
 from harness.analysis.idle import causes as idle_causes
 
 KIND = FindingKind(
@@ -22,8 +23,10 @@ KIND = FindingKind(
     "timeline",
     "The GPU waits while the host copies from or to pageable memory.",
     fix=(
-        "allocate the host's buffers pinned (pin_memory=True, cudaMallocHost)",
-        "copy with non_blocking=True on a stream of its own while kernels run",
+        "allocate the host's buffers pinned (" + for_torch("pin_memory=True, ") + "cudaMallocHost)",
+        "copy "
+        + for_torch("with non_blocking=True ", otherwise="asynchronously ")
+        + "on a stream of its own while kernels run",
         "keep the data on the device",
     ),
 )

@@ -14,6 +14,7 @@ from harness.analysis import intervals
 from harness.analysis.diagnose import attention_passes, thresholds
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
+from harness.analysis.hint import for_torch, for_training
 
 KIND = FindingKind(
     "slow-kernel",
@@ -43,8 +44,10 @@ WAYS = (
         r"indexing_backward_kernel",
         "Gradients of tensor[index] are added up row by row for each repeated index.",
         (
-            "gather by torch.index_select or embedding in place of tensor[index]: their backward "
-            "adds rows in parallel",
+            for_torch(
+                "gather by torch.index_select or embedding in place of tensor[index]"
+                + for_training(": their backward adds rows in parallel")
+            ),
             "bound how often one index repeats in a batch",
         ),
     ),
@@ -54,8 +57,11 @@ WAYS = (
         r"nchwToNhwc|nhwcToNchw",
         "Each convolution converts its tensors between NCHW and NHWC.",
         (
-            "keep images and convolutions in channels_last "
-            "(model.to(memory_format=torch.channels_last), the input, too)",
+            for_torch(
+                "keep images and convolutions in channels_last "
+                "(model.to(memory_format=torch.channels_last), the input, too)",
+                otherwise="keep images and convolutions in NHWC",
+            ),
         ),
     ),
     # MIOpen's reference kernels, taken where no solver fits (MIOpen, "Find modes").
@@ -75,8 +81,8 @@ WAYS = (
         r"coalesceValuesKernel|(Merge|Radix|Segmented)Sort|bitonicSort",
         "Much of the time goes to sorting, such as the coalescing of sparse tensors.",
         (
-            "sort what stays the same once, before the loop: coalesce a graph's adjacency, and keep"
-            " it as CSR (and its transpose for the backward pass)",
+            "sort what stays the same once, before the loop: coalesce a graph's adjacency, and "
+            "keep it as CSR" + for_training(" (and its transpose for the backward pass)"),
             "take topk in place of a full sort, and keys of fewer bits",
         ),
         least=0.25,
@@ -88,9 +94,11 @@ WAYS = (
         r"(bfloat16|float16|float8_\w+)_copy_kernel_cuda|direct_copy_kernel_cuda.*LoadWithCast",
         "Much of the time goes to converting tensors from one number format to another.",
         (
-            "keep weights in the format that products read (model.to(torch.bfloat16)), or take "
-            "products that read them as they are stored: autocast and dequantisation convert them "
-            "anew in each pass",
+            for_torch(
+                "keep weights in the format that products read (model.to(torch.bfloat16)), or take "
+                "products that read them as they are stored: autocast and dequantisation convert "
+                "them anew in each pass"
+            ),
             "keep activations in one format from operator to operator",
         ),
         least=0.25,
@@ -103,9 +111,11 @@ WAYS = (
         r"Device-to-Device|Memcpy DtoD|CatArrayBatchedCopy|impl_nocast<.*direct_copy_kernel_cuda",
         "Much of the time goes to copying tensors within the GPU.",
         (
-            "write results where they are read next: into slices of one buffer in place of "
-            "torch.cat, into a CUDA graph's own input buffers in place of a copy_ before each "
-            "replay",
+            "write results where they are read next: into slices of one buffer"
+            + for_torch(" in place of torch.cat")
+            + ", into a CUDA graph's own input buffers in place of a "
+            + for_torch("copy_", otherwise="copy")
+            + " before each replay",
             "copy what is new, not the whole: the cache's last token, the changed rows",
             "keep one layout from operator to operator, without contiguous() and clone()",
         ),
@@ -117,8 +127,8 @@ WAYS = (
         r"(?i)bluestein",
         "Fourier transforms have a length with a large prime factor, and run as longer ones.",
         (
-            "pad or crop to a length whose factors are 2, 3, 5 and 7 "
-            "(scipy.fft.next_fast_len): as torch.fft's n, or of the data",
+            "pad or crop to a length whose factors are 2, 3, 5 and 7 (scipy.fft.next_fast_len)"
+            + for_torch(": as torch.fft's n, or of the data"),
             "where only a convolution is wanted, any length from the sum of both on will do",
         ),
     ),
@@ -127,10 +137,15 @@ _ATTENTION = Way(
     "",
     "Attention runs as separate kernels, each of which passes over all of its scores.",
     (
-        "call F.scaled_dot_product_attention, with is_causal or a mask, in place of product, "
-        "softmax and product: one kernel that never writes the scores",
-        "where scores are changed on the way, FlexAttention "
-        "(torch.nn.attention.flex_attention, compiled)",
+        for_torch(
+            "call F.scaled_dot_product_attention, with is_causal or a mask, in place of product, "
+            "softmax and product: one kernel that never writes the scores",
+            otherwise="compute attention in one kernel that never writes the scores",
+        ),
+        for_torch(
+            "where scores are changed on the way, FlexAttention "
+            "(torch.nn.attention.flex_attention, compiled)"
+        ),
     ),
 )
 

@@ -19,6 +19,7 @@ from harness.analysis.diagnose.finding import Evidence, Finding, FindingKind
 from harness.analysis.diagnose.serialised_streams import blocks
 from harness.analysis.diagnose.timeline_tracks import Track
 from harness.analysis.diagnose.timeline_view import TimelineView
+from harness.analysis.hint import for_nvidia
 from harness.analysis.kernels import short_name
 
 KIND = FindingKind(
@@ -31,7 +32,11 @@ KIND = FindingKind(
         "run several such kernels side by side, on streams or as branches of a CUDA graph",
     ),
 )
-_NEXT = "profile the kernel with Nsight Compute: its blocks, and what each of them waits for"
+_NEXT = (
+    "profile the kernel with "
+    + for_nvidia("Nsight Compute", otherwise="rocprof-compute")
+    + ": its blocks, and what each of them waits for"
+)
 
 
 def found(view: TimelineView) -> Iterator[Finding]:
