@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
 VERSION = 2
 """Raised with every change that makes older evidence unreadable."""
-DEFAULT_POOL = "default"
-GRAPH_POOL = "graph pool"
-"""The prefix of the names of graphs' pools."""
+DEFAULT_POOL, GRAPH_POOL = "default", "graph pool"
+"""The name of one pool, and the prefix of the names of graphs' pools."""
 FREED_POOL = "freed before the snapshot"
 """The name of the pool of segments that stood neither at the snapshot nor at a mark."""
 LARGE = 200_000
