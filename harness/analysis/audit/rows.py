@@ -12,7 +12,7 @@ from harness.analysis.hint import for_eager, for_torch, for_training
 from harness.analysis.statistics import LEVEL
 
 _KEY = ("phase", "path", "operator", "name")
-_MISALIGNED = re.compile(r"align[12](?!\d)|_align1\b")
+_MISALIGNED = re.compile(r"tensorop_\w*align[12](?!\d)")
 _SDPA = re.compile(
     r"aten::_(?:scaled_dot_product|flash_attention|efficient_attention|cudnn_attention)"
     r"|(?:Scaled|Flash|Efficient|Cudnn)\w*AttentionBackward|pytorch_flash::|fmha_cutlass[FB]|_sdpa_"

@@ -168,3 +168,26 @@ def test_idle_time_that_recording_may_cost_is_not_named(
         program.work(1 * MS + work_ns)  # until the kernel has ended, and longer
     capture = replace(program.capture(), kind=kind)
     assert conclude.diagnose([capture]).findings[0].id == named
+
+
+@pytest.mark.parametrize(
+    ("product", "us", "named"),
+    [
+        ("tensorop_bf16_s16816gemm_bf16_256x128_64x3_tn_align2", 30, True),
+        ("tensorop_f16_s16816gemm_f16_128x128_64x3_nt_align4", 30, True),
+        ("tensorop_bf16_s16816gemm_bf16_256x128_64x3_tn_align8", 30, False),
+        ("tensorop_s1688gemm_128x128_16x5_nn_align1", 30, True),
+        ("tensorop_s1688gemm_128x128_16x5_nn_align4", 30, False),
+        ("simt_sgemm_128x64_8x5_nn_align1", 30, False),  # such kernels have no other alignment
+        ("tensorop_bf16_s16816gemm_bf16_256x128_64x3_tn_align2", 8, False),  # a narrow head
+    ],
+)
+def test_products_of_an_odd_width_are_named(product: str, us: int, named: bool) -> None:
+    program = Program()
+    for _ in range(40):
+        program.launch(100 * US, PRODUCT)
+        program.launch(us * US, f"void cutlass::Kernel2<cutlass_80_{product}>(T1::Params)")
+    found = first(program)
+    assert (found.title.startswith("Products have an odd width")) == named
+    if named:
+        assert found.gain == pytest.approx(us / (100 + us), rel=0.05)

@@ -121,6 +121,19 @@ WAYS = (
         ),
         least=0.5,
     ),
+    # Loads of 16 bytes need rows that begin at multiples of 16 bytes. For other widths cuBLAS has
+    # CUTLASS's kernels for Ampere, which say by name how many elements they load at once. A narrow
+    # head of a large model is odd, too, and takes little.
+    Way(
+        r"tensorop_\w*(align[12]|f16_\w*align4)(\D|$)",
+        "Products have an odd width, and run on kernels that load a few bytes at once.",
+        (
+            "pad the odd dimension with zeros to a multiple of 16 bytes, once, where weights are "
+            "loaded: 3420 elements of bf16 to 3424, a vocabulary of 50257 to 50304",
+            "of activations pad the last dimension where they are made, and slice the result",
+        ),
+        least=0.1,
+    ),
     # A transform whose length has a prime factor above 127 is made a convolution of at least twice
     # that length (cuFFT, "Accuracy and Performance": Bluestein's algorithm).
     Way(
