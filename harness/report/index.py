@@ -1,8 +1,9 @@
-"""reports/README.md: a card of every report, by problem and target."""
+"""reports/README.md: a card of every study, with its reports by GPU."""
 
-from collections import Counter
 from collections.abc import Mapping
+from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple
 
 from harness.evidence import provenance
 from harness.evidence.provenance import EvidenceProvenance
@@ -62,41 +63,81 @@ def renew(folder: Path, problems: Path) -> list[HarnessError]:
 
 
 def write(folder: Path, studies: Mapping[str, Problem]) -> list[HarnessError]:
-    """Write a card of each report; those made on a CPU are not committed and stay out.
+    """Write a card of each study: one report in full, those of other GPUs as links.
 
-    ``studies`` are the problems by their folders' names; of one that is not there nobody knows
-    whether it changed after a report's run. Return the errors of the reports that cannot be read,
-    which stay out as well.
+    In full is the newest of those that are neither stale nor unfinished, if there is one.
+
+    Reports made on a CPU are not committed and stay out. ``studies`` are the problems by their
+    folders' names; of one that is not there nobody knows whether it changed after a report's run.
+    Return the errors of the reports that cannot be read, which stay out as well.
     """
-    cards: list[str] = []
-    errors: list[HarnessError] = []
-    gpus = Counter(report.parent.name for report in reports(folder) if report.name != "cpu")
-    for report in reports(folder):
-        place = report.relative_to(folder).as_posix()
-        try:
-            shown = card_of(report, place)
-            origin = provenance.load(report / "evidence") if shown else None
-            if origin and origin.run.target.device != "cpu":
-                if changed := _changed(studies.get(report.parent.name), origin):
-                    shown += f" · **stale: since this run {escape(changed)} changed**"
-                if origin.unfinished:
-                    shown += " · **unfinished: {} of {} cells were run**".format(*origin.unfinished)
-                several = gpus[report.parent.name] > 1
-                page = link(f"{report.parent.name}/README.md")
-                cards.append(f"{shown} · [GPU by GPU]({page})" if several else shown)
-        except HarnessError as error:
-            errors.append(error)
-    files.write_text(folder / "README.md", "\n\n".join([_HEAD, *cards]) + "\n")
+    named = {report: report.relative_to(folder).as_posix() for report in reports(folder)}
+    shown, errors = cards(named, studies, with_cpu=False)
+    files.write_text(folder / "README.md", "\n\n".join([_HEAD, *shown]) + "\n")
     return errors
 
 
-def card_of(report: Path, place: str) -> str:
-    """Return a report's card as Markdown, "" if an earlier harness rendered the report without.
+def cards(
+    named: Mapping[Path, str], studies: Mapping[str, Problem], *, with_cpu: bool
+) -> tuple[list[str], list[HarnessError]]:
+    """Return the cards of reports, a study each, and errors of reports that cannot be read.
 
-    ``place`` leads to the report's folder. Raises HarnessError if the card is damaged.
+    ``named``: reports' folders, those of a study one after another, with the paths that lead there.
     """
+    shown: list[str] = []
+    errors: list[HarnessError] = []
+    for name, group in groupby(named, key=lambda report: report.parent.name):
+        made: list[_Report] = []
+        for report in group:
+            try:
+                read = _read(report, named[report], studies.get(name))
+            except HarnessError as error:
+                errors.append(error)
+            else:
+                made += [read] if read and (with_cpu or read.device != "cpu") else []
+        if made:
+            made.sort(key=_Report.standing, reverse=True)
+            shown.append(_card(made))
+    return shown, errors
+
+
+class _Report(NamedTuple):
+    """A report: its card, the path that leads to its folder, its device, what is amiss with it."""
+
+    card: card.ReportCard
+    place: str
+    device: str
+    amiss: list[str]
+
+    def page(self) -> str:
+        """Return the link to its worklog."""
+        return link(f"{self.place}/README.md")
+
+    def gpus(self) -> str:
+        """Return the names of what it was made on."""
+        return ", ".join(map(escape, self.card.gpus))
+
+    def standing(self) -> tuple[bool, bool, str]:
+        """Return what sorts reports: a GPU's above a CPU's, those in order, then the newest."""
+        return self.device != "cpu", not self.amiss, self.card.measured
+
+    def facts(self) -> str:
+        """Return verdicts, day and what is amiss."""
+        return " · ".join([tally(self.card.verdicts), escape(self.card.measured), *self.amiss])
+
+
+def _read(report: Path, place: str, study: Problem | None) -> _Report | None:
+    """Return a report; None if an earlier harness rendered it without a card."""
     shown = card.read(report)
-    return _card(shown, place) if shown else ""
+    if shown is None:
+        return None
+    origin = provenance.load(report / "evidence")
+    amiss = []
+    if changed := _changed(study, origin):
+        amiss.append(f"**stale: since this run {escape(changed)} changed**")
+    if origin.unfinished:
+        amiss.append("**unfinished: {} of {} cells were run**".format(*origin.unfinished))
+    return _Report(shown, place, origin.run.target.device, amiss)
 
 
 def _changed(study: Problem | None, origin: EvidenceProvenance) -> str:
@@ -105,15 +146,20 @@ def _changed(study: Problem | None, origin: EvidenceProvenance) -> str:
     return state.in_words(parts) if parts else ""
 
 
-def _card(shown: card.ReportCard, place: str) -> str:
-    page = link(f"{place}/README.md")
+def _card(made: list[_Report]) -> str:
+    """Return a study's card, from the report that stands best on."""
+    newest, *others = made
+    shown, page = newest.card, newest.page()
     parts = [f"## [{escape(shown.title)}]({page})"]
     if shown.sentence:
         parts.append(f"{escape(shown.sentence)} **{prose(shown.number)}.**")
     if shown.figure:
-        source = attribute(link(f"{place}/figures/{shown.figure}"))
+        source = attribute(link(f"{newest.place}/figures/{shown.figure}"))
         picture = f'<img src="{source}" width="420" alt="{attribute(shown.title)}">'
         parts.append(f'<a href="{attribute(page)}">{picture}</a>')
-    facts = [", ".join(map(escape, shown.gpus)), tally(shown.verdicts), escape(shown.measured)]
-    parts.append(" · ".join(facts))
+    parts.append(f"{newest.gpus()} · {newest.facts()}")
+    parts += [f"Also on [{other.gpus()}]({other.page()}) · {other.facts()}" for other in others]
+    if sum(each.device != "cpu" for each in made) > 1:
+        every = link(f"{newest.place.rpartition('/')[0]}/README.md")
+        parts.append(f"[GPU by GPU]({every})")
     return "\n\n".join(parts)

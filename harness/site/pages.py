@@ -138,9 +138,13 @@ def _in_order(page: Path) -> tuple[str, int]:
 
 
 def _home(tree: Tree, studies: Sequence[Page]) -> str:
-    """Return the home page: a card of each report."""
-    every = (index.card_of(study.folder, _path(tree, study.folder)) for study in studies)
-    cards = filter(None, every)
+    """Return the home page: a card of each study."""
+    named = {study.folder: _path(tree, study.folder) for study in studies}
+    cards, unread = index.cards(
+        named, {study.folder.parent.name: study.problem for study in studies}, with_cpu=True
+    )
+    if unread:
+        raise unread[0]
     shown = (f'<section class="card" markdown="1">\n\n{card}\n\n</section>' for card in cards)
     body = "\n\n".join(shown)
     home = _HOME.read_text(encoding="utf-8")

@@ -121,7 +121,7 @@ def test_the_index_is_made_of_the_same_elements(
         assert shown.sentence
         words = dict.fromkeys(("title", "sentence", "number", "figure", "measured"), known)
         worded = shown.model_copy(update=words)
-        return index._card(worded, f"p{safe}/t{safe}")
+        return index._card([index._Report(worded, f"p{safe}/t{safe}", "cuda", [])])
 
     of_clean = tags(written(PLAIN))
     for text in TRIED:

@@ -1,4 +1,4 @@
-"""reports/README.md: a card a report, with its sentence only where the evidence bears it out."""
+"""reports/README.md: a card a study, with its sentence only where the evidence bears it out."""
 
 import shutil
 from html import unescape
@@ -11,7 +11,7 @@ from harness.problem import manifest
 from harness.problem.model import Bound, Card, Problem
 from harness.problem.started import started
 from harness.problem.state import state
-from harness.report import index, publish
+from harness.report import card, index, publish
 from tests.support.paths import ROOT
 from tests.support.reports import KEPT, copied, kept_study
 
@@ -99,3 +99,24 @@ def test_the_committed_index_is_what_the_committed_reports_say(tmp_path: Path) -
     studies = [manifest.load(path.parent) for path in (ROOT / "problems").glob("*/problem.yaml")]
     index.write(copy, {study.folder.name: study for study in studies})
     assert (copy / "README.md").read_text() == (ROOT / "reports" / "README.md").read_text()
+
+
+def test_a_study_has_one_card_of_the_report_that_stands_and_links_to_the_others() -> None:
+    shown = card.read(ROOT / "reports" / "8-gemm-any-shape" / "nvidia-h200")
+    assert shown
+    older = shown.model_copy(update={"gpus": ("Older",), "measured": "2001-01-01"})
+    stale = shown.model_copy(update={"gpus": ("Stale",), "measured": "2999-01-01"})
+    made = [
+        index._Report(stale, "8/stale", "cuda", ["**stale**"]),
+        index._Report(older, "8/older", "cuda", []),
+        index._Report(shown, "8/newer", "cuda", []),
+    ]
+    made.sort(key=index._Report.standing, reverse=True)
+    text = index._card(made)
+    assert text.count("## ") == text.count("<img") == 1
+    assert text.startswith(f"## [{shown.title}](8/newer/README.md)")
+    assert "Also on [Older](8/older/README.md) · " in text
+    assert (
+        text.index("[Older]") < text.index("[Stale](8/stale/README.md)") < text.index("**stale**")
+    )
+    assert "[GPU by GPU](8/README.md)" in text
