@@ -53,23 +53,28 @@ class Tree:
     def _adapted(self, path: str, text: str) -> str:
         """Return a page as Python-Markdown has to see it to show what a forge shows."""
         lines: list[str] = []
+        paragraph: list[str] = []
         fence = ""
-        for line in text.splitlines():
+        for line in [*text.splitlines(), ""]:
             mark = _FENCE.match(line)
+            if not (fence or mark) and line.strip():
+                paragraph.append(line)
+                continue
+            for settled in self._settled(path, "\n".join(paragraph)).splitlines():
+                if _interrupts(settled, lines[-1] if lines else ""):
+                    lines.append("")
+                lines.append(settled)
+            paragraph.clear()
             if mark and (not fence or mark[1].startswith(fence)):
                 fence = "" if fence else mark[1]
-            elif not fence:
-                line = self._settled(path, line)
-                if _interrupts(line, lines[-1] if lines else ""):
-                    lines.append("")
             lines.append(line)
-        return "\n".join(lines) + "\n"
+        return "\n".join(lines)
 
-    def _settled(self, path: str, line: str) -> str:
-        if line.startswith("<details>"):
-            return line.replace("<details>", '<details markdown="1">', 1)
-        line = _RAW_LINK.sub(lambda raw: built_path(raw["page"]), line)  # MkDocs leaves it alone
-        return _LINK.sub(lambda link: self._link(path, link), line)
+    def _settled(self, path: str, paragraph: str) -> str:
+        """Return lines without a blank one between them, with the links that the site has."""
+        text = re.sub("^<details>", '<details markdown="1">', paragraph, flags=re.MULTILINE)
+        text = _RAW_LINK.sub(lambda raw: built_path(raw["page"]), text)  # MkDocs leaves it alone
+        return _LINK.sub(lambda link: self._link(path, link), text)
 
     def _link(self, path: str, link: re.Match[str]) -> str:
         """Return a link as the site has it; its text alone where it leads to nothing there."""

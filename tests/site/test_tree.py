@@ -35,6 +35,8 @@ def adapted(tree: Tree, tmp_path: Path, text: str) -> str:
         ("[binary](../code/binary)", "binary"),
         ("[out](../../secret.txt)", "out"),
         ("[none](none.md)", "none"),
+        ("[two\nlines](none.md)", "two\nlines"),
+        ("[two\n\nparagraphs](none.md)", "[two\n\nparagraphs](none.md)"),
         ("```\n[none](none.md)\n```", "```\n[none](none.md)\n```"),
         ('<a href="../x/README.md#y">', '<a href="../x/index.html#y">'),
         ("<details>", '<details markdown="1">'),
