@@ -83,7 +83,7 @@ def test_the_page_stands_beside_the_reports_and_the_index_links_it(tmp_path: Pat
         publish.render(kept_study(), report)
     assert across.renew(tmp_path, problems) == []
     index = (tmp_path / "README.md").read_text(encoding="utf-8")
-    assert index.count("[GPU by GPU](1-torchao-float8/README.md)") == 2
+    assert index.count("[GPU by GPU](1-torchao-float8/README.md)") == 1
     page = (first.parent / "README.md").read_text(encoding="utf-8")
     assert "[NVIDIA H200](nvidia-h200/README.md) 1 of 1 tested claims reproduced" in page
     assert "Other &#60;GPU>" in page

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from harness.captures.memory.unsplit import SMALL_SEGMENT
 from harness.evidence.tables import empty, frame
 
 if TYPE_CHECKING:
@@ -12,9 +13,6 @@ if TYPE_CHECKING:
     from harness.captures.memory.event_pools import Stands
     from harness.captures.memory.snapshot import AllocatorEvent, Segment, Snapshot
     from harness.captures.memory.stacks import StackNames
-
-_SMALL = 2 << 20
-"""kSmallBuffer of torch's c10/cuda/CUDACachingAllocator: segments for blocks of at most 1 MiB."""
 
 
 @dataclass(slots=True)
@@ -117,7 +115,7 @@ def segments(
         if home is None or events[index].action in ("segment_map", "segment_unmap"):
             continue
         key = id(home)
-        parts = free.setdefault((home.named, home.span <= _SMALL), [0, 0])
+        parts = free.setdefault((home.named, home.span <= SMALL_SEGMENT), [0, 0])
         if events[index].action == "segment_alloc":
             row_of[key] = [index, None, home.named, reserved[index], *parts]
             rows.append(row_of[key])
@@ -155,7 +153,7 @@ def _free_before(
     ]
     free: dict[tuple[str, bool], list[int]] = {}
     for pool, span, size in rows:
-        parts = free.setdefault((pool, span <= _SMALL), [0, 0])
+        parts = free.setdefault((pool, span <= SMALL_SEGMENT), [0, 0])
         parts[_USED] += _partly_used(span, size)
         parts[_WHOLE] += _unused(span, size)
     return free

@@ -28,8 +28,8 @@ def read(path: Path) -> Tables:
 
     ``path`` is what ``torch.cuda.memory._dump_snapshot`` writes, of whatever origin, or the probe's
     JSON of the same structure. The history may have lost its start, so the timeline is worked back
-    from the totals at its end. Events hold the size asked for; rounded as the allocator does, they
-    give its own totals, except that a cached block that it did not split counts whole there.
+    from the totals at its end. Events hold the size asked for; rounded as the allocator does, and
+    with what it did not split off (unsplit.py), they give its own totals.
 
     Raises CaptureError for what is no snapshot, or whose history and totals contradict each other.
     """

@@ -16,6 +16,7 @@ import msgspec
 
 from harness.captures.formats import pickle_guard
 from harness.captures.formats.compressed import blocks
+from harness.captures.memory.unsplit import handed_out
 from harness.evidence.tables import DEFAULT_POOL, GRAPH_POOL
 from harness.ground.errors import CaptureError
 
@@ -159,13 +160,13 @@ class Snapshot:
     def allocated(self) -> list[int]:
         """The bytes that each event added to what is allocated.
 
-        Events hold what was asked for. A block that stands at the end counts as it stands there:
-        with what the allocator did not split off.
+        Events hold what was asked for. A block counts with what the allocator did not split off.
         """
         changes = [
             _ALLOCATED[event.action] * self.rounded(event.size) if event.action in _ALLOCATED else 0
             for event in self.events
         ]
+        changes = handed_out(self.events, changes) if self._rounds else changes
         unseen = dict(self.standing)
         for at in range(len(changes) - 1, -1, -1):
             if changes[at] and (found := unseen.pop(self.events[at].addr or 0, None)):
