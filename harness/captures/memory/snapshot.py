@@ -166,7 +166,9 @@ class Snapshot:
             _ALLOCATED[event.action] * self.rounded(event.size) if event.action in _ALLOCATED else 0
             for event in self.events
         ]
-        changes = handed_out(self.events, changes) if self._rounds else changes
+        if self._rounds:
+            told = ((event.action, event.addr, event.size) for event in self.events)
+            changes = handed_out(told, changes)
         unseen = dict(self.standing)
         for at in range(len(changes) - 1, -1, -1):
             if changes[at] and (found := unseen.pop(self.events[at].addr or 0, None)):

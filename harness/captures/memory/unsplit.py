@@ -6,12 +6,8 @@ Segments that stood before the history are not known, and expandable ones always
 """
 
 from bisect import bisect_right, insort
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from harness.captures.memory.snapshot import AllocatorEvent
 
 SMALL_SEGMENT = 2 << 20
 """kSmallBuffer: segments for blocks of at most 1 MiB, which are split to the last 512 bytes."""
@@ -19,20 +15,20 @@ _LEAST_REST = 1 << 20
 """kSmallSize: a larger segment's block is split where more than this is left."""
 
 
-def handed_out(events: "Sequence[AllocatorEvent]", rounded: Sequence[int]) -> list[int]:
+def handed_out(events: Iterable[tuple[str, int | None, int]], rounded: Sequence[int]) -> list[int]:
     """Return the bytes of the block of each event that hands one out or frees it; 0 of others.
 
-    ``rounded``: what was asked for, as the allocator rounds it, with a sign: less than 0 frees.
+    ``events``: action, address and size. ``rounded``: what was asked for, as the allocator rounds
+    it, with a sign: less than 0 frees.
     """
     sizes = list(rounded)
     walk = _Segments()
-    for at, event in enumerate(events):
-        address = event.addr
+    for at, (action, address, size) in enumerate(events):
         if address is None:
             continue
-        if event.action == "segment_alloc":
-            walk.reserve(address, event.size)
-        elif event.action == "segment_free":
+        if action == "segment_alloc":
+            walk.reserve(address, size)
+        elif action == "segment_free":
             walk.drop(address)
         elif sizes[at] > 0:
             sizes[at] = walk.take(address, sizes[at])

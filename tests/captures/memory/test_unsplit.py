@@ -1,6 +1,5 @@
 """Blocks as torch's allocator hands them out, by hand: what is left over is split off or not."""
 
-from harness.captures.memory.snapshot import AllocatorEvent
 from harness.captures.memory.unsplit import handed_out
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -8,9 +7,9 @@ START = 1 << 30
 
 
 def sizes(*events: tuple[str, int, int]) -> list[int]:
-    history = [AllocatorEvent(action, size, START + addr) for action, addr, size in events]
+    history = [(action, START + address, size) for action, address, size in events]
     signs = {"alloc": 1, "free_completed": -1}
-    return handed_out(history, [signs.get(event.action, 0) * event.size for event in history])
+    return handed_out(history, [signs.get(action, 0) * size for action, _, size in history])
 
 
 def test_a_large_block_keeps_a_rest_of_at_most_1_mib() -> None:
