@@ -10,6 +10,8 @@ from functools import lru_cache
 
 _ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 _UNTELLING = {"kernel", "device_kernel"}  # shown with their namespace
+MISALIGNED = r"tensorop_\w*(align[12]|f16_\w*align4)(\D|$)"
+"""Names of CUTLASS's products that load less than 16 bytes at once, as an odd width asks for."""
 _CLOSERS = {">": "<", ")": "(", "]": "[", "}": "{"}
 
 # The functor that distinguishes launches of a generic kernel: at::native passes it as a

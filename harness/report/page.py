@@ -15,6 +15,9 @@ from harness.problem.model import Problem
 from harness.report.columns import NOT_MEASURED
 from harness.report.escape import Markdown, escape, link, prose
 
+_TO_CHECKOUT = "../../../"
+"""From a report's folder to the checkout's root."""
+
 
 @dataclass(frozen=True)
 class Page:
@@ -46,6 +49,10 @@ class Page:
         A page with any is stale.
         """
         return state.changed_since(self.problem, self.provenance.run.origins)
+
+    def in_checkout(self, path: str, fragment: str = "") -> str:
+        """Return the target of a link to a file of the checkout."""
+        return f"{self.root}{_TO_CHECKOUT}{link(path, fragment)}"
 
     def figure(self, name: str, alt: str, svg: str | None, caption: str) -> Markdown:
         """Keep a figure as ``name``.svg and return the Markdown that shows it above its caption.

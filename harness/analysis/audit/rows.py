@@ -12,7 +12,6 @@ from harness.analysis.hint import for_eager, for_torch, for_training
 from harness.analysis.statistics import LEVEL
 
 _KEY = ("phase", "path", "operator", "name")
-_MISALIGNED = re.compile(r"tensorop_\w*align[12](?!\d)")
 _SDPA = re.compile(
     r"aten::_(?:scaled_dot_product|flash_attention|efficient_attention|cudnn_attention)"
     r"|(?:Scaled|Flash|Efficient|Cudnn)\w*AttentionBackward|pytorch_flash::|fmha_cutlass[FB]|_sdpa_"
@@ -189,7 +188,7 @@ def _fix(kernel: str, operator: str, limit: str | None, used: float | None) -> s
         return "fewer launches: fuse, batch, CUDA graph"
     group = kernels.family(kernel)
     if group in ("gemm", "convolution", "gemv"):
-        if _MISALIGNED.search(kernel):
+        if re.search(kernels.MISALIGNED, kernel):
             return "pad the sizes to a multiple of 8 or more elements"
         if limit == TENSOR and used is not None and used >= _NEAR:
             return "near the ceiling: fewer or narrower operations"

@@ -17,7 +17,7 @@ from harness.report.page import Page
 
 _NOTATION = (
     "*± and brackets: the 99 % interval over processes, which decides. Parentheses: the least and"
-    " the most that a process gave. How: docs/statistics.md.*"
+    " the most that a process gave. [How they are made]({}).*"
 )
 _MAKES_KERNELS = ("torch", "triton")
 """Packages whose versions stand in the first line: they decide which kernels run."""
@@ -72,7 +72,8 @@ def claims(page: Page) -> Markdown:
     head = ["claim", "statement", "bound", "measured", "verdict", "from"]
     rows = [_row(page.problem, result) for result in page.results]
     shown = table(head, rows, numeric_from=len(head), whole=True)
-    return Markdown("\n\n".join(filter(None, [shown, _NOTATION, _since(page)])))
+    notation = _NOTATION.format(page.in_checkout("docs/statistics.md"))
+    return Markdown("\n\n".join(filter(None, [shown, notation, _since(page)])))
 
 
 def _since(page: Page) -> str:

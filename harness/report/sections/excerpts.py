@@ -21,9 +21,6 @@ _LANGUAGES = {
     ".yaml": "yaml",
     ".json": "json",
 }
-_TO_CHECKOUT = "../../../"
-"""From a report's folder to the checkout's root."""
-
 Lines = tuple[int, int]
 """The first and the last line, counted from 1."""
 
@@ -53,7 +50,7 @@ def source(
         raise ManifestError(f"has no lines {wanted}", where=path, remedy="mend the w.source call")
     place = path.relative_to(page.problem.folder.parent.parent).as_posix()
     first, last = lines
-    target = f"{page.root}{_TO_CHECKOUT}{link(place, f'L{first}-L{last}')}"
+    target = page.in_checkout(place, f"L{first}-L{last}")
     return _shown(f"{place}, lines {first} to {last}", target, text, lines, path.suffix)
 
 

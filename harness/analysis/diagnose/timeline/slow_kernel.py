@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from harness.analysis import intervals
+from harness.analysis import intervals, kernels
 from harness.analysis.diagnose import attention_passes, thresholds
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
@@ -125,7 +125,7 @@ WAYS = (
     # CUTLASS's kernels for Ampere, which say by name how many elements they load at once. A narrow
     # head of a large model is odd, too, and takes little.
     Way(
-        r"tensorop_\w*(align[12]|f16_\w*align4)(\D|$)",
+        kernels.MISALIGNED,
         "Products have an odd width, and run on kernels that load a few bytes at once.",
         (
             "pad the odd dimension with zeros to a multiple of 16 bytes, once, where weights are "
