@@ -56,6 +56,14 @@ def refused_installers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pat
 
 
 @pytest.fixture(autouse=True, scope="session")
+def one_thread_each() -> Iterator[None]:
+    """Compute on one core in each process: threads that wait for a busy core spin meanwhile."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OMP_NUM_THREADS", "1")
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
 def reports_are_left_alone() -> Iterator[None]:
     """Tests render copies of the committed reports."""
     before = reports.state()

@@ -18,6 +18,8 @@ from harness.evidence import dropped
 from harness.evidence.capture import SAID, Capture
 from harness.evidence.tables import Tables, empty
 
+_TIMELINE = frozenset({"gpu_ops", "api_calls"})
+
 CLOCK_NS = 20_000
 """An error of the clocks that changes no conclusion: the shortest stretch of host code that the
 diagnosis tells from launching (harness.analysis.idle.causes.LONG_NS)."""
@@ -55,7 +57,8 @@ _CALLS = (
 def flaws(capture: Capture) -> tuple[Flaw, ...]:
     """Return the flaws of a capture, those first that damage most of it; none if it is whole."""
     found = [*_dropped(capture), *_said(capture)]
-    if "gpu_ops" in capture.tables and "api_calls" in capture.tables:
+    known = capture.tables.keys() >= _TIMELINE
+    if known and any(capture.tables[name].height for name in _TIMELINE):
         linked = launches(capture)
         found += [*_launched(linked, _dropped_ops(capture)), *_clocks(capture.tables, linked)]
         found += [*_in_order(linked.ops), *_times(capture.tables)]

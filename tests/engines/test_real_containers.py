@@ -94,7 +94,7 @@ if cell.params["do"] == "sleep" and not pathlib.Path(__file__).with_name("awake"
     print("asleep", flush=True)
     time.sleep(600)
 if cell.params["do"] == "eat":
-    hoard = [bytearray(1 << 28) for _ in range(4096)]
+    hoard = [bytearray(1 << 26) for _ in range(4096)]
 status = dict(line.split(":\\t", 1) for line in open("/proc/self/status") if ":\\t" in line)
 cell.fact("uid", os.getuid())
 cell.fact("capabilities", int(status["CapEff"], 16) + int(status["CapBnd"], 16))
@@ -153,7 +153,7 @@ def engine_of(name: str, problem: Problem, where: target.Target) -> Engine:
 def ran(
     name: str, problem: Problem, runs: Path, variants: tuple[str, ...], deadline_s: float = 120
 ) -> tuple[run_folder.Run, dict[str, CellRecord]]:
-    where = replace(target.detect(), gpu=None, memory_bytes=4 << 30)
+    where = replace(target.detect(), gpu=None, memory_bytes=1 << 30)
     built = engine_of(name, problem, where)
     built.prepare([], runs.parent / "install.txt")
     origin = provenance.origin_of(problem, built, RunArguments(jobs=1))
@@ -221,7 +221,7 @@ def test_a_cell_that_takes_too_much_memory_fails_alone(
         "look": "ok",
     }
     (reason,) = (record.reason for record in records.values() if record.variant == "eat")
-    assert reason.startswith("the container ran out of memory: 3.6 GiB")
+    assert reason.startswith("the container ran out of memory: 0.9 GiB")
 
 
 CLI = """

@@ -48,6 +48,7 @@ def only_words(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         if name not in REAL:
             monkeypatch.setitem(SECTIONS, name, conclusions.silent)
     monkeypatch.setitem(SECTIONS, "concludes", conclusions.recorded)
+    conclusions.draw_once(monkeypatch)
     yield
     conclusions.RENDERED.clear()
 
@@ -66,13 +67,6 @@ def rendered(page: Page, template: Path) -> tuple[str, list[conclusions.Block]]:
     return text, [block for block in conclusions.RENDERED if block.body]
 
 
-def flipped(page: Page, claim: str, verdict: Verdict) -> Page:
-    results = [
-        replace(one, verdict=verdict) if one.claim.id == claim else one for one in page.results
-    ]
-    return replace(page, results=results)
-
-
 @pytest.mark.parametrize(("report", "template"), PAGES)
 def test_no_sentence_asserts_a_claim_that_is_refuted(report: Path, template: Path) -> None:
     page = page_of(report)
@@ -82,7 +76,7 @@ def test_no_sentence_asserts_a_claim_that_is_refuted(report: Path, template: Pat
     others = cycle(VERDICTS[SEED % 5 :] + VERDICTS[: SEED % 5])
     for claim in {claim for block in blocks for claim in block.ids}:
         for verdict in VERDICTS if WHOLE else (next(others),):
-            text, _ = rendered(flipped(page, claim, verdict), template)
+            text, _ = rendered(conclusions.turned(page, claim, verdict), template)
             for block in blocks:
                 assert (block.body in text) == (claim not in block.ids), (claim, block.body)
 

@@ -35,7 +35,7 @@ ON_CPU: dict[str, tuple[str, str] | None] = {
     "8-gemm-any-shape": None,
     "9-serving": ("static", "ragged"),
     "10-diffusion-step": None,
-    "12-split-a-model": ("in-turn", "small-4"),
+    "12-split-a-model": ("in-turn", "small-2"),
 }
 """By study: a cell that a CPU runs without the packages of a lock, if there is one."""
 OF_A_LOCK = {"11-vision-language"}

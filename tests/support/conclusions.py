@@ -1,15 +1,18 @@
 """What a worklog's templates conclude: the blocks of w.concludes as they are rendered."""
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from harness.analysis.verdict import Verdict
+from harness.report import own_sections
 from harness.report.escape import Markdown
 from harness.report.page import Page
-from harness.report.sections import SECTIONS, concludes
+from harness.report.sections import SECTIONS, Section, concludes
 from harness.report.worklog import render
 
 
@@ -35,6 +38,42 @@ def silent(_page: Page, *_: Any, caller: Callable[[], str] | None = None, **__: 
     return Markdown(caller() if caller else "")
 
 
+def draw_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw each figure of a study's own sections once: no verdict changes one."""
+    known_to = own_sections.known_to
+    drawn: dict[tuple[str, str], object] = {}
+
+    def once(name: str, section: Section) -> Section:
+        @functools.wraps(section)
+        def called(page: Page, *given: Any, **named: Any) -> Any:
+            key = (name, repr((given, named)))
+            if key in drawn:
+                return drawn[key]
+            before = len(page.figures)
+            text = section(page, *given, **named)
+            if len(page.figures) > before and "caller" not in named:
+                drawn[key] = text
+            return text
+
+        return called
+
+    def known(study: Path) -> dict[str, Section]:
+        return {name: once(name, section) for name, section in known_to(study).items()}
+
+    monkeypatch.setattr(own_sections, "known_to", known)
+
+
+def turned(page: Page, claim: str, verdict: Verdict) -> Page:
+    """Return the page with another verdict on a claim, of the same scripts."""
+    results = [
+        dataclasses.replace(one, verdict=verdict) if one.claim.id == claim else one
+        for one in page.results
+    ]
+    made = dataclasses.replace(page, results=results)
+    vars(made)["changed"] = page.changed  # is read from every script of the study
+    return made
+
+
 def blocks(
     template: Path, page: Page, monkeypatch: pytest.MonkeyPatch, silenced: Iterable[str] = ()
 ) -> list[Block]:
@@ -42,6 +81,7 @@ def blocks(
     for name in silenced:
         monkeypatch.setitem(SECTIONS, name, silent)
     monkeypatch.setitem(SECTIONS, "concludes", recorded)
+    draw_once(monkeypatch)
     RENDERED.clear()
     render(template, page)
     return [block for block in RENDERED if block.body]
@@ -52,10 +92,6 @@ def assert_each_follows_its_claims(
 ) -> None:
     """With each claim's verdict turned in turn, the blocks that name it go, and no others."""
     for claim in sorted({claim for block in told for claim in block.ids}):
-        flipped = [
-            dataclasses.replace(one, verdict=verdict) if one.claim.id == claim else one
-            for one in page.results
-        ]
-        text = render(template, dataclasses.replace(page, results=flipped, figures={}))
+        text = render(template, turned(page, claim, verdict))
         for other in told:
             assert (other.body in text) == (claim not in other.ids), (claim, other.body)

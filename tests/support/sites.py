@@ -1,7 +1,6 @@
 """The site of the committed reports, and its pages as a test reads them."""
 
 import os
-import string
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -16,14 +15,17 @@ _BROWSE = """
 import sys
 from harness.report import index
 numbers, every = sys.argv.pop(1).split(), index.reports
-index.reports = lambda folder: [each for each in every(folder) if each.parent.name[0] in numbers]
+index.reports = lambda folder: [
+    each for each in every(folder)
+    if not numbers or each.parent.name.partition("-")[0] in numbers
+]
 from harness.cli import main
 main()
 """
 
 
-def built(folder: Path, numbers: Iterable[str] = string.digits) -> str:
-    """Build the site of these problems' reports into a folder; return what it said on stderr."""
+def built(folder: Path, numbers: Iterable[str] = ()) -> str:
+    """Build the site of these problems' reports, or all; return what it said on stderr."""
     argv = [sys.executable, "-c", _BROWSE, " ".join(numbers), "browse", "-o", str(folder)]
     done = subprocess.run(argv, cwd=ROOT, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -6,6 +6,7 @@ the registers which the sampled instruction reads, or else for the instruction i
 """
 
 import re
+from collections.abc import Sequence
 
 from harness.analysis.diagnose.launch import mix, warps
 from harness.analysis.diagnose.launch.counted import Counted, Instruction
@@ -22,22 +23,28 @@ def share(view: Counted, opcodes: frozenset[str]) -> float | None:
     if not whole:
         return None
     samples = 0
-    for index, sampled in enumerate(view.instructions):
-        if sampled.samples:
-            made = _maker(view.instructions, index)
-            samples += sampled.samples if made in opcodes else 0
+    made: list[tuple[int, str, set[int]]] = []
+    for index, each in enumerate(view.instructions):
+        if each.samples:
+            samples += each.samples if _maker(each, index, made) in opcodes else 0
+        if each.opcode in _MADE_BY:
+            made.append((index, each.opcode, mix.written(each)))
     return samples / whole
 
 
-def _maker(instructions: tuple[Instruction, ...], index: int) -> str:
-    """Return the opcode of the memory instruction that the one at ``index`` waits for."""
-    sampled = instructions[index]
+def _maker(sampled: Instruction, index: int, made: Sequence[tuple[int, str, set[int]]]) -> str:
+    """Return the opcode of the memory instruction that the one at ``index`` waits for.
+
+    ``made``: place, opcode and registers of each that stands before it.
+    """
     if sampled.opcode in _MADE_BY:
         return sampled.opcode
     read = {int(number) for number in _REGISTER.findall(sampled.sass)}
-    for earlier in reversed(instructions[max(0, index - _BACK) : index]):
-        if earlier.opcode in _MADE_BY and read & mix.written(earlier):
-            return earlier.opcode
+    for place, opcode, registers in reversed(made):
+        if place < index - _BACK:
+            break
+        if read & registers:
+            return opcode
     return sampled.opcode
 
 
