@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from encoding import Encoder, Features
+from encoding import ENCODER_SWITCHES, Encoder, Features
 from PIL import Image
 from plans import Grid
 from preparing import Prepared, Preparer, decoded, stacked
@@ -23,6 +23,7 @@ SWITCHES = (
     "pinned",  # who decodes sends images on, from pinned memory on a stream of its own
     "encode",  # "each" request, or all "together"
     "one_call",  # attention of all windows in one call
+    "aligned",  # the encoder's feed-forward layers padded to rows of 16 bytes
     "compiled",  # the encoder's blocks
     "graphs",  # a CUDA graph of the encoder for each batch of grids
     "prefill",  # "each" request, or all "together"
@@ -122,7 +123,7 @@ class Server:
 
     def plain_encoder(self) -> Encoder:
         """Return transformers' own encoder, with none of the switches."""
-        return Encoder(self._model, dict.fromkeys(("one_call", "compiled", "graphs"), False))
+        return Encoder(self._model, dict.fromkeys(ENCODER_SWITCHES, False))
 
     def on_device(self, asks: list[Ask]) -> list[torch.Tensor]:
         """Return the decoded images of requests, in the device's memory."""

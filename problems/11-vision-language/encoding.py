@@ -1,5 +1,6 @@
 """Qwen2.5-VL's and LLaVA's vision encoders: transformers' own code, and without its waits."""
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -7,6 +8,7 @@ import plans
 import torch
 from plans import Grid
 from preparing import Prepared
+from torch import nn
 from torch.nn.functional import scaled_dot_product_attention
 from transformers import PreTrainedModel
 from transformers.models.qwen2_5_vl.modeling_qwen2_5_vl import apply_rotary_pos_emb_vision
@@ -18,19 +20,27 @@ _KEPT_SHAPES = 16
 """Plans and graphs that are kept; the oldest goes first."""
 _WARM = 3
 """Passes before a capture, as torch asks for."""
+_ALIGNED = 8
+"""Elements of bf16 in 16 bytes, which one load of a Hopper product takes."""
+ENCODER_SWITCHES = ("one_call", "aligned", "compiled", "graphs")
 
 
 class Encoder:
     """The encoder of a model with a variant's switches.
 
-    ``one_call``: attention of all windows in one call; ``compiled``: its blocks by torch.compile;
-    ``graphs``: one CUDA graph for each batch of grids. Only ``graphs`` acts on LLaVA.
+    ``one_call``: attention of all windows in one call; ``aligned``: with it, feed-forward layers
+    padded to rows of 16 bytes; ``compiled``: its blocks by torch.compile; ``graphs``: one CUDA
+    graph for each batch of grids. Only ``graphs`` acts on LLaVA.
     """
 
     def __init__(self, model: PreTrainedModel, switches: dict[str, Any]) -> None:
         self._model = model
         self._is_qwen = hasattr(model.model, "visual")
         self._one_call: bool = switches["one_call"]
+        self._mlps: list[nn.Module] = []
+        if self._is_qwen and self._one_call:
+            own = [block.mlp for block in model.model.visual.blocks]
+            self._mlps = [aligned(mlp) for mlp in own] if switches["aligned"] else own
         self._use_graphs: bool = switches["graphs"] and model.device.type == "cuda"
         self._block: Callable[..., torch.Tensor] = block_of
         if switches["compiled"]:
@@ -73,7 +83,7 @@ class Encoder:
         hidden = visual.patch_embed(pixels)[plan.order]
         for at, block in enumerate(visual.blocks):
             where = plan.frames if at in visual.fullatt_block_indexes else plan.windows
-            hidden = self._block(block, hidden, plan.cos, plan.sin, *where)
+            hidden = self._block(block, self._mlps[at], hidden, plan.cos, plan.sin, *where)
         return visual.merger(hidden)[plan.reverse]
 
     def _plan(self, grids: tuple[Grid, ...]) -> "Plan":
@@ -123,8 +133,29 @@ def _on(device: torch.device, lengths: list[int]) -> tuple[torch.Tensor, ...]:
     return rows, back, own[:, None, None, :].to(device)
 
 
+def aligned(mlp: Any) -> nn.Module:
+    """Return a gated feed-forward layer whose width is padded with zeros, to equal results."""
+    wide = copy.deepcopy(mlp)
+    inner = -(-mlp.down_proj.in_features // _ALIGNED) * _ALIGNED
+    for name in ("gate_proj", "up_proj"):
+        setattr(wide, name, _padded(getattr(mlp, name), inner, mlp.gate_proj.in_features))
+    wide.down_proj = _padded(mlp.down_proj, mlp.down_proj.out_features, inner)
+    return wide
+
+
+def _padded(linear: nn.Linear, rows: int, columns: int) -> nn.Linear:
+    """Return a layer with ``rows`` outputs of ``columns`` inputs; those added are zero."""
+    like = {"device": linear.weight.device, "dtype": linear.weight.dtype}
+    wide = nn.Linear(columns, rows, bias=linear.bias is not None, **like).requires_grad_(False)
+    wide.weight.zero_()[: linear.out_features, : linear.in_features] = linear.weight
+    if linear.bias is not None:
+        wide.bias.zero_()[: linear.out_features] = linear.bias
+    return wide
+
+
 def block_of(
     block: Any,
+    mlp: Any,
     hidden: torch.Tensor,
     cos: torch.Tensor,
     sin: torch.Tensor,
@@ -141,7 +172,7 @@ def block_of(
     seen = scaled_dot_product_attention(query, key, value, attn_mask=own)
     seen = seen.transpose(1, 2).reshape(rows.numel(), -1)[back]
     hidden = hidden + attention.proj(seen)
-    return hidden + block.mlp(block.norm2(hidden))
+    return hidden + mlp(block.norm2(hidden))
 
 
 class _Graph:

@@ -18,11 +18,13 @@ from transformers import PreTrainedModel
 
 from harness.probe.cell import Cell
 
-RUNGS = ("slow", "fast", "device", "threads", "pinned", "windows", "graphs", "cached")
+RUNGS = ("slow", "fast", "device", "threads", "pinned", "windows", "aligned", "graphs", "cached")
 BRANCHES = ("compiled", "batched", "together")
 """Rungs beside the ladder, which a case holds against the rung that its ``after`` names."""
 READ_BYTES = 1 << 31
 """Of the read that measures the memory's rate: 40 times an H100's L2 cache of 50 MB."""
+_ALIGNED = 8
+"""Elements of bf16 in 16 bytes."""
 _NEXT = 8
 """Tokens after the first that are timed."""
 
@@ -182,6 +184,9 @@ def _work(
         image_bytes=3.0 * pixels / count,
         calls=calls / count,
         encode_flop=plans.flop(grids, vision.hidden_size, hidden, blocks, whole) / count,
+        odd_flop=plans.feed_forward_flop(grids, vision.hidden_size, hidden, blocks) / count
+        if hidden % _ALIGNED
+        else 0.0,
         prefill_flop=2.0 * weights * sum(lengths) / count,
         pass_bytes=2.0 * patches * vision.hidden_size,
         padded=max(lengths) * count / sum(lengths),

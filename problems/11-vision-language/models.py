@@ -66,7 +66,7 @@ SHAPES: dict[str, tuple[Config, Config]] = {
     "llava-1.5-7b-8-layers": (_LLAVA_VISION, _LLAVA_TEXT),
     "qwen-tiny": (
         _QWEN_VISION
-        | {"depth": 2, "hidden_size": 64, "intermediate_size": 96, "num_heads": 4}
+        | {"depth": 2, "hidden_size": 64, "intermediate_size": 90, "num_heads": 4}
         | {"out_hidden_size": 64, "fullatt_block_indexes": [1]},
         _QWEN_TEXT | _TINY_TEXT | {"rope_parameters": _TINY_ROPE},
     ),

@@ -81,6 +81,11 @@ def calls(grids: list[Grid], blocks: int, whole: int) -> int:
     return (blocks - whole) * windows + whole * frames
 
 
+def feed_forward_flop(grids: list[Grid], width: int, hidden: int, blocks: int) -> float:
+    """Return the operations of the encoder's feed-forward layers: three products of each block."""
+    return 2.0 * sum(math.prod(grid) for grid in grids) * 3 * width * hidden * blocks
+
+
 def flop(grids: list[Grid], width: int, hidden: int, blocks: int, whole: int) -> float:
     """Return the encoder's operations: products of each block, and attention's two."""
     patches = sum(math.prod(grid) for grid in grids)

@@ -16,6 +16,7 @@ KNOWN = {
     "image_bytes": 5e6,
     "calls": 2500.0,
     "encode_flop": 8e12,
+    "odd_flop": 2e12,
     "prefill_flop": 6e12,
     "pass_bytes": 1.3e7,
     "padded": 1.2,
@@ -117,8 +118,12 @@ def test_one_call_leaves_the_calls_that_are_no_attention(
     found = predict.changed(stages, before, after, predict.Work(**KNOWN))
     # 960 calls outside of attention and 256 of it are left of 960 and 10 000.
     assert found.encode_host == pytest.approx(100 * (960 + 256) / (960 + 10000))
-    # At the prefill's 1.2e12 a ms 6.67 ms, and 960 passes of 13 MB at 4000 GB/s.
-    assert found.encode_gpu == pytest.approx(8e12 / (6e12 / 5) + 960 * 1.3e7 / 4e9)
+    # At the prefill's 1.2e12 a ms 6.67 ms, what is odd of it again 1.7 times, and 960 passes of
+    # 13 MB at 4000 GB/s.
+    odd = 1.7 * 2e12 / 1.2e12
+    assert found.encode_gpu == pytest.approx(8e12 / 1.2e12 + odd + 960 * 1.3e7 / 4e9)
+    aligned = predict.changed(found, after, switches(problem, "aligned"), predict.Work(**KNOWN))
+    assert aligned.encode_gpu == pytest.approx(found.encode_gpu - odd)
 
 
 def test_an_error_is_a_share_of_what_was_saved(modules: dict[str, ModuleType]) -> None:

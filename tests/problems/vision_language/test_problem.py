@@ -5,7 +5,7 @@ import itertools
 from harness.problem.model import Problem
 from harness.problem.plan import Selected, plan
 
-LADDER = ("slow", "fast", "device", "threads", "pinned", "windows", "graphs", "cached")
+LADDER = ("slow", "fast", "device", "threads", "pinned", "windows", "aligned", "graphs", "cached")
 BRANCHES = {"compiled": "graphs", "batched": "graphs", "together": "batched"}
 
 
