@@ -1,4 +1,4 @@
-"""Ways to run a denoiser: layout, projections, attention, convolutions, guidance, compilation."""
+"""Ways to run a denoiser: layout, fused projections, attention, guidance and compilation."""
 
 import contextlib
 import copy
@@ -56,7 +56,7 @@ def make(base: nn.Module, switches: Mapping[str, Any], known: Known | None = Non
     module = known[changes]
 
     def step(given: Inputs) -> Tensor:
-        with attention(switches.get("attention")), convolutions(bool(switches.get("search"))):
+        with attention(switches.get("attention")):
             return module(**given, return_dict=False)[0]
 
     if switches.get("guidance") == "calls":
@@ -105,11 +105,6 @@ def attention(backend: str | None) -> contextlib.AbstractContextManager[object]:
         return contextlib.nullcontext()
     kinds = torch.nn.attention.SDPBackend
     return torch.nn.attention.sdpa_kernel(getattr(kinds, BACKENDS[backend]))
-
-
-def convolutions(search: bool) -> contextlib.AbstractContextManager[object]:
-    """Let cuDNN time its convolutions for a new shape and keep the fastest, if ``search``."""
-    return torch.backends.cudnn.flags(enabled=True, benchmark=search)
 
 
 def _in_two(step: Step, given: Inputs) -> Tensor:

@@ -19,7 +19,7 @@ Planted = dict[tuple[str, str], float]
 """Values by region and metric."""
 
 CALLED_MS = {"two-calls": 180.0, "regions": 30.0, "whole": 38.0}
-GPU_MS = {"default": 66.0, "regions": 20.0, "search": 18.5, "whole": 20.0}
+GPU_MS = {"default": 66.0, "regions": 20.0, "whole": 20.0}
 DECODED = {"default": (86.0, 2.8), "channels-last": (50.0, 1.6), "compiled": (35.0, 1.6)}
 IMAGES = {
     "default": (1.2, 9.6),
