@@ -92,7 +92,7 @@ def _compiled(cell: Cell, grids: list[plans.Grid]) -> None:
                 plan = plan_of(visual, (grid,))
                 hidden = torch.zeros(len(plan.order), visual.config.hidden_size).to(plan.cos)
                 for block in visual.blocks[:2]:
-                    made(block, hidden.to(dtype), plan.cos, plan.sin, *plan.windows)
+                    made(block, block.mlp, hidden.to(dtype), plan.cos, plan.sin, *plan.windows)
             cell.synchronize()
         cell.fact(f"compiles.{name}", counters["stats"]["unique_graphs"])
         cell.fact(f"compile_s.{name}", time.perf_counter() - begun, "s")
