@@ -7,7 +7,7 @@ from typing import TypeAlias
 from harness.analysis import advice
 from harness.analysis.measured import Measured
 from harness.analysis.metrics import Metrics
-from harness.analysis.verdict import TESTED, Verdict, verdict
+from harness.analysis.verdict import TESTED, Verdict, meets, verdict
 from harness.evidence.provenance import Provenance
 from harness.problem import started
 from harness.problem.fields import Device
@@ -57,6 +57,15 @@ class AdviceResult:
 
 
 ClaimResult: TypeAlias = BoundResult | AdviceResult
+
+
+def stands(result: ClaimResult) -> bool:
+    """Return whether what was measured bears a claim out, tested or described."""
+    if result.verdict != "described":
+        return result.verdict == "reproduced"
+    if isinstance(result, AdviceResult):
+        return bool(result.gains) and advice.worst(result.gains).verdict == "reproduced"
+    return meets(result.measured, result.claim.bound)
 
 
 def of_run(problem: Problem, metrics: Metrics, run: Provenance) -> list[ClaimResult]:

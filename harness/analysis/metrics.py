@@ -16,7 +16,7 @@ from harness.analysis.statistics import Interval
 from harness.evidence.kinds import filling, unprofiled
 from harness.evidence.tables import Tables
 from harness.ground.errors import EvidenceError
-from harness.problem.model import Metric, Problem
+from harness.problem.model import Metric, Place, Problem
 
 ALL = "all"
 """The region that is the mean over all regions of a metric with members."""
@@ -67,7 +67,7 @@ class Metrics:
             doubt=self._doubts.of([(definition, variant, case)]),
         )
 
-    def _ratio(self, of: tuple[str, str, str], over: tuple[str, str, str]) -> Measured:
+    def _ratio(self, of: Place, over: Place) -> Measured:
         """Return the ratio of two (metric, variant, case)."""
         sides = [self._values(*place) for place in (of, over)]
         for (_, variant, _), side in zip((of, over), sides, strict=True):
@@ -89,6 +89,27 @@ class Metrics:
             cells=(*sides[0].cells, *sides[1].cells),
             doubt=("; ".join(filter(None, [why, _left_out(shared - first.keys())])), factor),
         )
+
+    def sides(self, of: Place, over: Place) -> tuple[Measured, Measured]:
+        """Return both sides of a ratio, each over the rounds that the ratio has."""
+        places = [(self._definition(name), variant, case) for name, variant, case in (of, over)]
+        values = [self._values(*place).by_round for place in (of, over)]
+        used = self._doubts.on_one_gpu(places, *values)
+        shared = used[0].keys() & used[1].keys()
+        first, second = (
+            self.get(*place)
+            if not shared or shared == every.keys()
+            else _measured(
+                self._definition(place[0]).unit,
+                statistics.estimate({number: every[number] for number in shared}),
+                samples=sum(len(every[number]) for number in shared),
+                timed=self._definition(place[0]).timed,
+                cells=(),
+                doubt=("", 1.0),
+            )
+            for place, every in zip((of, over), values, strict=True)
+        )
+        return first, second
 
     def regions(self, case: str) -> set[str]:
         """Return the regions in which the timing cells of a case measured."""

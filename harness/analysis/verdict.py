@@ -52,6 +52,14 @@ def verdict(measured: Measured, bound: Bound) -> Verdict:
     return _VERDICTS[place(judged_ends(measured), limits(bound), sampled=is_sampled(measured))]
 
 
+def meets(measured: Measured, bound: Bound) -> bool:
+    """Return whether what was measured lies inside a bound, of however few processes."""
+    if measured.low is None or measured.high is None or math.isinf(measured.clock_factor):
+        return False
+    ends = judged_ends(measured)
+    return place(ends, limits(bound), sampled=is_sampled(measured)) == "inside"
+
+
 def is_described(measured: Measured) -> bool:
     """Return whether a value is a time, rate or energy of too few processes to be judged."""
     return measured.timed and measured.rounds < LEAST_PROCESSES

@@ -54,14 +54,14 @@ def changed(name: str, now: StartedClaim, origins: Sequence[Origin]) -> str:
         return "the run did not record its claims"
     then = [claims[name] for claims in recorded if name in claims]
     if len(then) < len(recorded):
-        return "it is newer than the run"
+        return "the claim is newer than the run"
     for claim in then:
         if claim.bound != now.bound:
-            return f"its bound was {_in_words(claim.bound)} when the run began"
+            return f"the claim's bound was {_in_words(claim.bound)} when the run began"
     if any(claim.definition != now.definition for claim in then):
-        return "what it compares has changed since the run began"
+        return "what the claim compares has changed since the run began"
     if any(claim.statement != now.statement for claim in then):
-        return "it was reworded since the run began"
+        return "the claim was reworded since the run began"
     return ""
 
 

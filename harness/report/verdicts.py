@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from harness.analysis.advice import Gain, worst
+from harness.analysis.advice import Gain, least, worst
 from harness.analysis.claims import AdviceResult, BoundResult, ClaimResult
 from harness.analysis.measured import Measured
 from harness.analysis.verdict import (
@@ -95,7 +95,7 @@ def finding(problem: Problem, result: ClaimResult) -> str:
         first, *second = result.places
     else:
         claim = result.claim
-        case = worst(result.gains).case if result.gains else claim.at[0]
+        case = least(result.gains).case if result.gains else claim.at[0]
         sides = [(claim.metric, variant, case) for variant in (claim.take, claim.instead_of)]
         first, *second = sides if problem.metric(claim.metric).better == "higher" else sides[::-1]
     (metric, variant, case), other = first, second[0] if second else first

@@ -157,7 +157,7 @@ def test_a_claim_that_the_run_did_not_test_is_described_whatever_was_measured(
     example: Problem,
 ) -> None:
     metrics = Metrics(example, tables(in_three({"slow": [[2.0]], "fast": [[4.0]]})))
-    why = "its bound was ≤ 2 when the run began"
+    why = "the claim's bound was ≤ 2 when the run began"
     (result,) = claims.judge(example, metrics, "cpu", {"faster": why})
     assert (result.verdict, result.untested) == ("described", why)
     assert result.measured.value == pytest.approx(2)

@@ -23,10 +23,10 @@ ADVISED = (
     + MORE
 )
 NEITHER = ""
-BOUND = "its bound was ≤ 1 when the run began"
-DEFINITION = "what it compares has changed since the run began"
-STATEMENT = "it was reworded since the run began"
-ABSENT = "it is newer than the run"
+BOUND = "the claim's bound was ≤ 1 when the run began"
+DEFINITION = "what the claim compares has changed since the run began"
+STATEMENT = "the claim was reworded since the run began"
+ABSENT = "the claim is newer than the run"
 UNKNOWN = "the run did not record its claims"
 
 
@@ -84,7 +84,9 @@ def test_what_makes_a_claim_another(
 def test_a_bound_is_told_as_pages_print_it(text: str, words: str, tmp_path: Path) -> None:
     run = origin(claims=claims(GOOD.replace("below: 1", text), tmp_path))
     now = claims(GOOD, tmp_path)["faster"]
-    assert started.changed("faster", now, [run]) == f"its bound was {words} when the run began"
+    assert (
+        started.changed("faster", now, [run]) == f"the claim's bound was {words} when the run began"
+    )
 
 
 def test_every_call_has_to_begin_with_the_claim(tmp_path: Path) -> None:
@@ -96,9 +98,12 @@ def test_every_call_has_to_begin_with_the_claim(tmp_path: Path) -> None:
         return started.changed("faster", now["faster"], [origin(claims=each) for each in calls])
 
     assert why(now, now) == NEITHER
-    assert why(now, {"faster": another}) == "its bound was ≤ 3 when the run began"
+    assert why(now, {"faster": another}) == "the claim's bound was ≤ 3 when the run began"
     assert why({"faster": reworded}, now) == DEFINITION
-    assert why({"faster": reworded}, {"faster": another}) == "its bound was ≤ 3 when the run began"
+    assert (
+        why({"faster": reworded}, {"faster": another})
+        == "the claim's bound was ≤ 3 when the run began"
+    )
     assert why({"faster": another}, {}) == ABSENT
     assert why(now, {}, None) == UNKNOWN
     assert why() == UNKNOWN

@@ -22,8 +22,11 @@ from tests.support.reports import COMMITTED
 
 pytestmark = pytest.mark.slow
 
-VERDICTS: tuple[Verdict, ...] = ("refuted", "tie", "undecided", "described", "not measured")
-"""The opposites of "reproduced": for a change each claim gets one, `make battery` gives it all."""
+VERDICTS: tuple[Verdict, ...] = ("refuted", "tie", "undecided", "not measured")
+"""The opposites of "reproduced": for a change each claim gets one, `make battery` gives it all.
+
+A claim that is described leaves its sentence where what was measured bears it out.
+"""
 
 REAL = ("m", "ratio", "has", "says", "repeats", "verdict_line", "claims", "advice", "holds")
 
@@ -73,7 +76,7 @@ def test_no_sentence_asserts_a_claim_that_is_refuted(report: Path, template: Pat
     text, blocks = rendered(page, template)
     for block in blocks:
         assert block.body in text
-    others = cycle(VERDICTS[SEED % 5 :] + VERDICTS[: SEED % 5])
+    others = cycle(VERDICTS[SEED % 4 :] + VERDICTS[: SEED % 4])
     for claim in {claim for block in blocks for claim in block.ids}:
         for verdict in VERDICTS if WHOLE else (next(others),):
             text, _ = rendered(conclusions.turned(page, claim, verdict), template)

@@ -62,7 +62,7 @@ def _gains(page: Page, result: AdviceResult) -> Markdown:
     ends = ordered if len(ordered) < 2 else [ordered[0], ordered[-1]]
     places = _apart([page.problem.cases[gain.case].label for gain in ends])
     gains = (
-        f"{_factor(gain.gain)}{f' at {_whole(escape(place))}' if len(ends) > 1 else ''}"
+        f"{measured(gain.gain)}{f' at {_whole(escape(place))}' if len(ends) > 1 else ''}"
         f"{_change(page, result, gain)}"
         for gain, place in zip(ends, places, strict=True)
     )
@@ -76,12 +76,15 @@ def _whole(text: str) -> str:
 
 
 def _change(page: Page, result: AdviceResult, gain: Gain) -> str:
-    """Return the metric before and after, such as " (366 µs → 270 µs)"; of a ratio, nothing."""
+    """Return the metric before and after, such as " (366 µs → 270 µs)"; of a ratio, nothing.
+
+    Both are of the rounds that the gain has.
+    """
     claim = result.claim
     if page.problem.metric(claim.metric).unit == "×":
         return ""
-    sides = (claim.instead_of, claim.take)
-    values = (page.metrics.get(claim.metric, side, gain.case) for side in sides)
+    before, after = ((claim.metric, side, gain.case) for side in (claim.instead_of, claim.take))
+    values = page.metrics.sides(before, after)
     return f" ({_whole(' → '.join(measured(value, interval=False) for value in values))})"
 
 
@@ -107,7 +110,10 @@ def _rival(problem: Problem, result: AdviceResult) -> Markdown:
     if compared:
         nearest = min(compared, key=lambda gain: nearness(gain.lead))
         label = escape(problem.variants[str(nearest.rival)].label)
-        parts.append(f"{label}: {_standing(nearest)}")
+        places = _apart([problem.cases[gain.case].label for gain in compared])
+        place = places[compared.index(nearest)]
+        where = f" at {_whole(escape(place))}" if compared[1:] else ""
+        parts.append(f"{label}: {_standing(nearest)}{where}")
     else:
         parts.append("none measured")
     labels: dict[str, list[str]] = {}

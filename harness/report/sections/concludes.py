@@ -1,8 +1,8 @@
 """Conclusions in a worklog's text: a sentence stands only while the claims that it rests on do."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from harness.analysis.claims import BoundResult, ClaimResult
+from harness.analysis.claims import BoundResult, ClaimResult, stands
 from harness.analysis.verdict import TESTED
 from harness.ground.errors import ManifestError
 from harness.report import verdicts
@@ -18,15 +18,19 @@ def holds(page: Page, *ids: str) -> bool:
 
 
 def concludes(page: Page, *ids: str, caller: Callable[[], str]) -> Markdown:
-    """Return a block's text if all claims with these ids are reproduced.
+    """Return a block's text if what was measured bears out all claims with these ids.
 
-    Otherwise the block is not rendered, and what was measured for each claim that is not reproduced
-    takes its place. Of a claim that was not measured the table of claims says so.
-    ManifestError if an id is unknown.
+    Behind it stands which of them no run has tested, and why. Where a claim is not borne out the
+    block is not rendered, and what was measured for each claim that is not reproduced takes its
+    place. Of a claim that was not measured the table of claims says so. ManifestError if an id is
+    unknown.
     """
-    failed = [result for result in _named(page, ids) if result.verdict != "reproduced"]
-    judged = [result for result in failed if result.verdict != "not measured"]
-    text = " ".join(_instead(page, result) for result in judged) if failed else caller()
+    results = _named(page, ids)
+    if all(stands(result) for result in results):
+        text = _with_note(caller(), _untested(page, results))
+    else:
+        judged = [each for each in results if each.verdict not in ("reproduced", "not measured")]
+        text = " ".join(_instead(page, result) for result in judged)
     # The template engine drops the end of the line behind a block's end.
     return Markdown(text.removesuffix("\n") + "\n")
 
@@ -60,6 +64,32 @@ def _named(page: Page, ids: tuple[str, ...]) -> list[ClaimResult]:
             remedy="name the claims that it rests on",
         )
     return [by_id[name] for name in ids]
+
+
+def _untested(page: Page, results: Sequence[ClaimResult]) -> str:
+    """Return "([Described](#gain): the claim is newer than the run.)" of claims.
+
+    Claims share a reason; empty where all were tested.
+    """
+    by_reason: dict[str, list[ClaimResult]] = {}
+    for result in results:
+        if result.verdict == "described":
+            by_reason.setdefault(verdicts.why(page.problem, result), []).append(result)
+    parts: list[str] = []
+    for reason, those in by_reason.items():
+        links = [link(page, each, begins=not parts and each is those[0]) for each in those]
+        parts.append(f"{', '.join(links)}: {escape(reason)}")
+    return f"({'; '.join(parts)}.)" if parts else ""
+
+
+def _with_note(text: str, note: str) -> str:
+    """Return text with a note behind its last sentence, or below what is no sentence."""
+    if not note:
+        return text
+    body = text.rstrip()
+    last = body.rpartition("\n")[2]
+    is_sentence = last[-1:] in (".", ":", ")") and not last.startswith(("|", "!", "```", "<"))
+    return f"{body}{' ' if is_sentence else chr(10) * 2}{note}\n"
 
 
 def _instead(page: Page, result: ClaimResult) -> str:

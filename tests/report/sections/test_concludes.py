@@ -73,14 +73,37 @@ def test_a_claim_that_is_undecided_gives_what_was_measured_and_its_bound(
     assert "Fast is faster" not in text
 
 
-def test_a_claim_that_was_not_tested_gives_what_was_measured_and_why(
+WHY = "the claim's bound was ≤ 2 when the run began"
+
+
+def untested(problem: Problem, slow: float, fast: float) -> Page:
+    page = judged(problem, slow, fast)
+    result = replace(page.results[0], verdict="described", untested=WHY)
+    return replace(page, results=[result])
+
+
+def test_a_claim_that_is_borne_out_and_was_not_tested_says_so_behind_its_sentence(
     tmp_path: Path, example: Problem
 ) -> None:
-    page = judged(example, 2.0, 1.0)
-    why = "its bound was ≤ 2 when the run began"
-    result = replace(page.results[0], verdict="described", untested=why)
-    text = rendered(tmp_path, replace(page, results=[result]))
-    assert f"[Described](#faster): {FINDING}: 0.5× ({why})." in text
+    text = rendered(tmp_path, untested(example, 2.0, 1.0))
+    assert text == f"First.\nFast wins. ([Described](#faster): {WHY}.)\nLast.\n"
+
+
+def test_a_claim_that_was_not_tested_and_is_not_borne_out_gives_what_was_measured(
+    tmp_path: Path, example: Problem
+) -> None:
+    text = rendered(tmp_path, untested(example, 1.0, 2.0))
+    assert f"[Described](#faster): {FINDING}: 2× ({WHY})." in text
+    assert "Fast wins" not in text
+
+
+@pytest.mark.parametrize("end", ["| a table |", "```", "![a figure](a.svg)"])
+def test_the_note_stands_below_what_is_no_sentence(
+    tmp_path: Path, example: Problem, end: str
+) -> None:
+    text = f"{{% call w.concludes('faster') %}}\nFast wins.\n\n{end}\n{{% endcall %}}\nLast.\n"
+    shown = rendered(tmp_path, untested(example, 2.0, 1.0), text)
+    assert shown == f"Fast wins.\n\n{end}\n\n([Described](#faster): {WHY}.)\nLast.\n"
 
 
 def test_a_conclusion_within_a_line_leaves_its_paragraph_where_it_ends(
