@@ -96,18 +96,11 @@ class Metrics:
         values = [self._values(*place).by_round for place in (of, over)]
         used = self._doubts.on_one_gpu(places, *values)
         shared = used[0].keys() & used[1].keys()
+        if not shared or all(shared == every.keys() for every in values):
+            return self.get(*of), self.get(*over)
         first, second = (
-            self.get(*place)
-            if not shared or shared == every.keys()
-            else _measured(
-                self._definition(place[0]).unit,
-                statistics.estimate({number: every[number] for number in shared}),
-                samples=sum(len(every[number]) for number in shared),
-                timed=self._definition(place[0]).timed,
-                cells=(),
-                doubt=("", 1.0),
-            )
-            for place, every in zip((of, over), values, strict=True)
+            _of_rounds(metric, every, shared)
+            for (metric, _, _), every in zip(places, values, strict=True)
         )
         return first, second
 
@@ -224,6 +217,16 @@ def _measured(
         clock_factor=factor,
         timed=timed,
         spread=interval.spread,
+    )
+
+
+def _of_rounds(metric: Metric, values: Mapping[int, list[float]], rounds: Set[int]) -> Measured:
+    """Return a metric over some of its rounds."""
+    chosen = {number: values[number] for number in rounds}
+    number = sum(map(len, chosen.values()))
+    interval = statistics.estimate(chosen)
+    return _measured(
+        metric.unit, interval, samples=number, timed=metric.timed, cells=(), doubt=("", 1.0)
     )
 
 

@@ -314,3 +314,20 @@ def test_a_larger_factor_only_ever_takes_a_verdict_back(
         before = verdict_of(ratio, bound)
         after = verdict_of(replace(ratio, clock_factor=factor * more), bound)
         assert after in (before, "undecided")
+
+
+def test_both_sides_are_of_the_rounds_that_the_ratio_has(example: Problem) -> None:
+    times = {"fast": [1.0, 1.0], "slow": [2.0, 2.0, 16.0]}  # the third round has one side
+    rows = {name: [cell(name, at) for at in range(len(each))] for name, each in times.items()}
+    sample = example.metrics["time"].sample or "none"
+    taken = [
+        row
+        for name, values in times.items()
+        for at, value in enumerate(values)
+        for row in samples(rows[name][at], sample, value)
+    ]
+    metrics = Metrics(example, tables(cells=[*rows["fast"], *rows["slow"]], samples=taken))
+    slow, fast = ("time", "slow", "small"), ("time", "fast", "small")
+    assert metrics.get(*slow).value == pytest.approx(4.0)
+    assert [each.value for each in metrics.sides(slow, fast)] == pytest.approx([2.0, 1.0])
+    assert metrics.ratio(slow, fast).value == pytest.approx(2.0)

@@ -67,7 +67,9 @@ def _gains(page: Page, result: AdviceResult) -> Markdown:
         for gain, place in zip(ends, places, strict=True)
     )
     metric = page.problem.metric(result.claim.metric)
-    return Markdown(f"{escape(metric.label)}: {', '.join(gains)}")
+    # Of a ratio no values stand beside the gain to say which way it goes.
+    word = "improves by " if metric.unit == "×" else ""
+    return Markdown(f"{escape(metric.label)}: {word}{', '.join(gains)}")
 
 
 def _whole(text: str) -> str:

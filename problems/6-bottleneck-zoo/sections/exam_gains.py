@@ -13,9 +13,9 @@ from .grading import Answer
 _OFF = 0.15
 """A point whose prediction is off by as much, as a fraction of the specimen's time, is named."""
 _CAPTION = (
-    "A point a specimen: what the diagnosis predicts that a fix gains, and what the twin gained, of"
-    " the specimen's time or memory. On the dashed line both are equal. Points that are off by"
-    f" {100 * _OFF:.0f} % of it or more are named."
+    "Each point is a specimen: what the diagnosis predicts that a fix gains, and what the twin"
+    " gained, as shares of the specimen's time or memory. On the dashed line both are equal. Named"
+    f" are points that are off by {100 * _OFF:.0f} percentage points or more."
 )
 _KINDS = ("time, in a kernel", "time, between kernels", MEMORY)
 _BETWEEN = ("multi-GPU", "timeline")

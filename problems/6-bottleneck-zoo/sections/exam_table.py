@@ -19,6 +19,9 @@ _HEAD = [
 _FOLDED = "Every specimen: what was planted, what was named, what it gained"
 _NONE = "–"
 
+_FAR_OFF = 0.15
+"""A prediction that is off by as much, as a fraction of what the twin gained, is counted."""
+
 
 def exam(page: Page) -> Markdown:
     """Return how many planted bottlenecks are named, their gains, and a row a specimen."""
@@ -66,7 +69,8 @@ def exam_without(page: Page) -> Markdown:
 
 
 def _sentence(answers: list[Answer]) -> Markdown:
-    right = sum(answer.right for answer in answers)
+    right = [answer for answer in answers if answer.right]
+    bounds = sum(answer.is_bound for answer in right)
     alarms = sum(answer.false_alarm for answer in answers)
     undecided = sum(answer.of_twin[:1] == (ABSTAIN,) for answer in answers)
     errors = [
@@ -76,23 +80,24 @@ def _sentence(answers: list[Answer]) -> Markdown:
         if not answer.is_bound
     ]
     gain = (
-        f" Of {len(errors)} gains that the diagnosis predicts, half are within"
-        f" {100 * median(errors):.0f} % of what the twin gained."
+        f" Of {len(errors)} gains that the diagnosis predicts, half are off by at most"
+        f" {100 * median(errors):.0f} % of what the twin gained, and"
+        f" {sum(error >= _FAR_OFF for error in errors)} by {100 * _FAR_OFF:.0f} % or more."
         if errors
         else ""
     )
-    bounds = sum(answer.is_bound for answer in answers)
-    gain += (
-        f" {bounds} launches are at a ceiling of the GPU: they are called healthy first, then bound"
-        " by it, and no gain is predicted, as the twin gains by needing less."
+    limits = (
+        f" The other {bounds} run at a limit of the GPU: the diagnosis calls them healthy, names"
+        " the limit second, and predicts no gain, as the twin gains by needing less."
         if bounds
         else ""
     )
     healthy = len(answers) - alarms - undecided
     return Markdown(
-        f"The diagnosis names the planted bottleneck first in **{right} of {len(answers)}**"
-        f" specimens, and a bottleneck in **{alarms}** of their healthy twins: it calls {healthy}"
-        f" healthy and leaves {undecided} open.{gain}"
+        f"Of **{len(answers)}** specimens the diagnosis names the planted bottleneck in"
+        f" **{len(right)}**, in {len(right) - bounds} of them first.{limits} It names a bottleneck"
+        f" in **{alarms}** of the healthy twins: it calls {healthy} healthy and leaves {undecided}"
+        f" open.{gain}"
     )
 
 
@@ -104,10 +109,9 @@ def _margins(answers: list[Answer]) -> Markdown:
     nearest = min(known, key=lambda case: known[case])
     return Markdown(
         " Thresholds are ceilings of the hardware, or stand with their source in the code, and were"
-        " set with these specimens in sight. Half of the named specimens lie"
-        f" {100 * median(known.values()):.0f} % or more beyond the nearest threshold, the nearest,"
-        f" {escape(nearest)}, {100 * known[nearest]:.0f} %: a threshold set without it must lie"
-        " further off to miss it."
+        " set with these specimens in sight. By how much would the nearest threshold have to move"
+        f" to miss a specimen? By {100 * median(known.values()):.0f} % in the median, and by"
+        f" {100 * known[nearest]:.0f} % at least ({escape(nearest)})."
     )
 
 

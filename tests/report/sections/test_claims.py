@@ -100,9 +100,9 @@ def test_a_study_without_claims_is_measured(example: Problem) -> None:
     [
         ({"reproduced": 3}, "Reproduced"),
         ({"reproduced": 3, "described": 3}, "Reproduced"),
-        ({"reproduced": 2, "described": 3}, "Partly tested: 2 of 5"),
-        ({"reproduced": 3, "undecided": 2}, "Partly reproduced: 3 of 5"),
-        ({"reproduced": 3, "tie": 1, "described": 9}, "Partly reproduced: 3 of 4"),
+        ({"reproduced": 2, "described": 3}, "Partly tested: 2 of 5 headlines"),
+        ({"reproduced": 3, "undecided": 2}, "Partly reproduced: 3 of 5 headlines"),
+        ({"reproduced": 3, "tie": 1, "described": 9}, "Partly reproduced: 3 of 4 headlines"),
         ({"refuted": 1, "undecided": 2}, "Refuted"),
         ({"undecided": 2, "tie": 1}, "Undecided"),
         ({"described": 1, "not measured": 2}, "Described"),
