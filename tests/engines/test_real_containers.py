@@ -49,6 +49,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.installs]
 MANIFEST = """\
 title: What a container may do
 summary: Looks around from inside.
+needs_problems: [4-beside]
 environments: {plain: {}}
 baseline: look
 variants:
@@ -62,8 +63,12 @@ claims: []
 """
 
 REPRO = """\
-import ctypes, os, pathlib, socket, time
+import ctypes, os, pathlib, socket, sys, time
 from harness.probe.cell import Cell
+
+BESIDE = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(1, str(BESIDE / "4-beside"))
+import numbers_of_problem_4
 
 cell = Cell.load()
 
@@ -103,7 +108,10 @@ cell.fact("seccomp", int(status["Seccomp"]))
 cell.fact("network", network())
 cell.fact("namespaces", namespaces())
 cell.fact("interfaces", len(os.listdir("/sys/class/net")))
+cell.fact("answer", numbers_of_problem_4.ANSWER)
+cell.fact("others", len(list(BESIDE.glob("[0-9]*"))))
 for name, folder in {"root": "/", "etc": "/etc", "problem": "/work/problem",
+                     "beside": BESIDE / "4-beside",
                      "source": "/work/source/harness", "var_tmp": "/var/tmp", "run": "/run",
                      "home": "/home", "out": "/out", "tmp": "/tmp"}.items():
     cell.fact(f"writes_{name}", writable(folder))
@@ -126,6 +134,11 @@ def looking(tmp_path: Path) -> Problem:
     (folder / "problem.yaml").write_text(MANIFEST)
     (folder / "repro.py").write_text(REPRO)
     (folder / "Dockerfile").write_text("ARG BASE\nFROM ${BASE}\n")
+    for other in ("4-beside", "5-not-needed"):
+        (tmp_path / other).mkdir()
+        without = MANIFEST.replace("needs_problems: [4-beside]\n", "")
+        (tmp_path / other / "problem.yaml").write_text(without)
+        (tmp_path / other / "numbers_of_problem_4.py").write_text("ANSWER = 42\n")
     return manifest.load(folder)
 
 
@@ -180,9 +193,12 @@ def test_a_cell_may_write_its_output_and_nothing_else(
         "network": 0,
         "namespaces": 0,
         "interfaces": 1,
+        "answer": 42,
+        "others": 1,
         "writes_root": 0,
         "writes_etc": 0,
         "writes_problem": 0,
+        "writes_beside": 0,
         "writes_source": 0,
         "writes_var_tmp": 0,
         "writes_run": 0,
