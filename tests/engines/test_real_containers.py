@@ -22,9 +22,11 @@ import polars as pl
 import pytest
 
 from harness.engines.choose import make
+from harness.engines.container import Container
 from harness.engines.docker_cli import Client, Name
 from harness.engines.engine import Engine
 from harness.engines.options import Options
+from harness.engines.rights import bounds
 from harness.evidence import tables as evidence
 from harness.evidence.cell_record import CellRecord
 from harness.evidence.provenance import RunArguments
@@ -211,6 +213,21 @@ def test_a_cell_may_write_its_output_and_nothing_else(
     assert (engine["where"], engine["engine"]) == ("in container", name)
     assert engine["image_digest"].startswith("sha256:")
     assert engine["image"].startswith("worklogs/9-look:")
+
+
+@pytest.mark.parametrize("study", ["5", "8"])
+def test_the_image_of_a_study_that_compiles_has_a_cache_that_cells_may_write(
+    name: str, study: str, tmp_path: Path, client: Client
+) -> None:
+    """Its own folder, where it keeps what it compiles on the host, is read-only inside."""
+    where = replace(target.detect(), gpu=None)
+    built = engine_of(name, manifest.find(CHECKOUT / "problems", study), where)
+    built.prepare([], tmp_path / "install.txt")
+    assert isinstance(built, Container)
+    compiles = 'mkdir -p "$HGEMM_CACHE" && touch "$HGEMM_CACHE/a" && ls "$HGEMM_CACHE"'
+    assert (
+        client.ask("run", "--rm", *bounds(client, where), built.image, "sh", "-c", compiles) == "a"
+    )
 
 
 def test_no_attack_of_a_cell_reaches_a_file_of_the_host(name: Name, tmp_path: Path) -> None:
