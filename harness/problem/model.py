@@ -16,15 +16,7 @@ from pydantic import (
 
 from harness.evidence.kinds import KINDS
 from harness.problem import sources
-from harness.problem.fields import (
-    CaptureKind,
-    Device,
-    Line,
-    Name,
-    Rounds,
-    Text,
-    one_line,
-)
+from harness.problem.fields import CaptureKind, Device, Line, Name, Rounds, Text, one_line
 from harness.problem.needed import Needed, needed
 from harness.problem.scripts import is_file
 from harness.problem.settings import Settings
@@ -320,7 +312,9 @@ class Problem(_Model):
         [], description="files of problems/workloads/ that its scripts import, such as decoder.py"
     )
     needs_problems: list[str] = Field(
-        [], description="other problems' folders that its scripts use, such as 4-custom-hgemm"
+        [],
+        max_length=100,
+        description="other problems' folders that its scripts use, such as 4-custom-hgemm",
     )
     keep: list[str] = Field(
         [],

@@ -30,6 +30,8 @@ def used(scripts: Iterable[Path], folders: Sequence[Path]) -> dict[str, Path]:
     left = [*scripts, *(path for path in files if path.suffix in (".cu", ".cuh"))]
     while left:
         user = left.pop()
+        if user in found:
+            continue
         if user in files:
             found[user] = None
         named = _named(user) if user.suffix == ".py" else frozenset()
