@@ -45,7 +45,7 @@ class Container(OnHost, ABC):
         self._options = options
         self._client = Client(name)
         self._host = Local(problem, node, options) if options.python else None
-        self._builds = () if options.image else builds(problem.folder, node.target, options)
+        self._builds = () if options.image else builds(problem, node.target, options)
         self._started: dict[str, float] = {}  # containers by name: seconds since the epoch
         # Once: a tag is a hash of files, and all cells of a run have the same image.
         self.image = options.image or [build.tag for build in self._builds][-1]

@@ -16,7 +16,11 @@ from harness.ground import files, process
 from harness.ground.checkout import CHECKOUT
 from harness.ground.errors import ToolError
 from harness.machine.target import Target
+from harness.problem import sources
 from harness.problem.model import Problem
+
+_SCRIPTS = "scripts"
+"""The folder of a build in which scripts lie as cells see them: ``problem``, needed ones beside."""
 
 _BUILD_DEADLINE_S = 7200
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")
@@ -150,8 +154,9 @@ def fetch(client: Client, problem: Problem, environments: list[str], log: Path) 
         process.run(argv, cwd=CHECKOUT, env=env, log=log, deadline_s=_BUILD_DEADLINE_S)
 
 
-def builds(folder: Path, target: Target, options: Options) -> tuple[Build, ...]:
+def builds(problem: Problem, target: Target, options: Options) -> tuple[Build, ...]:
     """Return the base's and the problem's build, in order; UsageError for a bad argument."""
+    folder = problem.folder
     if not (folder / "Dockerfile").is_file():
         raise ToolError("no Dockerfile, so it runs on the host only", where=folder)
     torch = {"TORCH_LOCK": "torch-gpu.lock"}
@@ -171,17 +176,27 @@ def builds(folder: Path, target: Target, options: Options) -> tuple[Build, ...]:
     locks_of_cells = [*sorted(locks.glob("torch-*.lock")), PROBE_LOCK]
     sources |= {f"requirements/{path.name}": path for path in locks_of_cells}
     base = Build("base", sources, "docker/Dockerfile", torch | options.named_arguments(), wheels)
-    own = {"Dockerfile": folder / "Dockerfile"}
-    own |= {f"env/{path.name}": path for path in sorted((folder / "env").glob("*.lock"))}
+    text = (folder / "Dockerfile").read_text(encoding="utf-8")
     offered = {"NVCC": "with" if target.gpu else "without"} | options.named_arguments()
-    arguments = {"BASE": base.tag} | _declared(folder / "Dockerfile", offered)
-    return base, Build(folder.name, own, "Dockerfile", arguments, wheels)
+    arguments = {"BASE": base.tag} | _declared(text, offered)
+    return base, Build(folder.name, _own_sources(problem, text), "Dockerfile", arguments, wheels)
 
 
-def _declared(dockerfile: Path, arguments: dict[str, str]) -> dict[str, str]:
+def _own_sources(problem: Problem, dockerfile: str) -> dict[str, Path]:
+    """Return the files of a problem's build: its locks, and its scripts if it copies them."""
+    folder = problem.folder
+    own = {"Dockerfile": folder / "Dockerfile"}
+    locks = (environment.lock for environment in problem.environments.values())
+    own |= {lock: folder / lock for lock in locks if lock}
+    if re.search(rf"^COPY {_SCRIPTS}/ ", dockerfile, re.MULTILINE):
+        seen = {f"problem/{path.relative_to(folder)}": path for path in sources.of(folder)}
+        own |= {f"{_SCRIPTS}/{name}": path for name, path in (seen | problem.used).items()}
+    return own
+
+
+def _declared(dockerfile: str, arguments: dict[str, str]) -> dict[str, str]:
     """Return the ``arguments`` that a problem's Dockerfile declares."""
-    text = dockerfile.read_text(encoding="utf-8")
-    declared = set(re.findall(r"^ARG (\w+)", text, re.MULTILINE))
+    declared = set(re.findall(r"^ARG (\w+)", dockerfile, re.MULTILINE))
     return {name: value for name, value in arguments.items() if name in declared - {"BASE"}}
 
 

@@ -11,6 +11,7 @@ from harness.problem.model import Problem
 from harness.problem.plan import Cell
 
 SOURCE, PROBLEM, OUT, LOCKS = "/work/source", "/work/problem", "/out", "/work/locks"
+_BESIDE_PROBLEM = "/work"
 
 _CACHES = {
     "TORCHINDUCTOR_CACHE_DIR": "/tmp/inductor",  # noqa: S108 - the container's own
@@ -40,6 +41,7 @@ def mounts(problem: Problem, scratch: Path) -> list[Mount]:
         Mount(problem.folder.resolve(), PROBLEM),
         Mount(scratch / "locks", LOCKS),
     ]
+    all_mounts += [Mount(each, f"{_BESIDE_PROBLEM}/{each.name}") for each in problem.needed.folders]
     if problem.workloads:
         all_mounts.append(Mount(problem.shared.resolve(), f"{SOURCE}/workloads"))
     return all_mounts

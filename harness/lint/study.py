@@ -7,9 +7,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from harness.problem import located_yaml, manifest
+from harness.problem import located_yaml
 from harness.problem.located_yaml import Located, Place
 from harness.problem.model import Bound, Problem
+from harness.problem.names import MANIFEST
 
 if TYPE_CHECKING:
     from harness.analysis.claims import ClaimResult
@@ -56,7 +57,7 @@ class Study:
     @classmethod
     def read(cls, problem: Problem, reports: tuple[Path, ...] = (), glossary: str = "") -> Self:
         """Return the study of a problem; ManifestError if its manifest is not readable."""
-        said = located_yaml.read(problem.folder / manifest.MANIFEST)
+        said = located_yaml.read(problem.folder / MANIFEST)
         return cls(problem, said, reports, glossary)
 
     @property
@@ -104,11 +105,11 @@ class Study:
     def remark(self, rule: str, where: Place, what: str, remedy: str) -> Remark:
         """Return a remark on a place of the manifest."""
         line, _ = self.said.mark(where)
-        return Remark(rule, self.problem.folder / manifest.MANIFEST, line, what, remedy)
+        return Remark(rule, self.problem.folder / MANIFEST, line, what, remedy)
 
     def answers(self, remark: Remark) -> bool:
         """Return whether the manifest's comment above a remark's line gives a reason for it."""
-        if remark.path.name != manifest.MANIFEST:
+        if remark.path.name != MANIFEST:
             return False
         above = remark.path.read_text(encoding="utf-8").splitlines()[: remark.line - 1]
         comments = itertools.takewhile(lambda line: line.lstrip().startswith("#"), above[::-1])

@@ -11,16 +11,17 @@ from harness.evidence.kinds import KINDS, filling
 from harness.problem.claim_checks import claims
 from harness.problem.fields import DEVICES, MOST_ROUNDS
 from harness.problem.located_yaml import Mistake, Place, shown
-from harness.problem.model import Metric, Problem, Settings, Variant
+from harness.problem.model import Metric, Problem, Variant
 from harness.problem.names import SECTIONS, Names, twice
+from harness.problem.needed import FOLDER
 from harness.problem.scripts import Scripts, is_file
+from harness.problem.settings import Settings
 
 SCRIPT = "repro.py"
 """The script of a problem that each of its cells runs."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,59}")
-_FOLDER = re.compile(r"(0|[1-9][0-9]{0,5})-[a-z0-9-]{1,60}")
 _IMAGE = re.compile(r"[a-z0-9][a-z0-9._/:-]{0,199}@sha256:[0-9a-f]{64}")
 _COUNTER = re.compile(r"[a-z0-9_]+__[A-Za-z0-9_.]+")
 _LARGEST_LOCK = 4 * 1024 * 1024
@@ -32,7 +33,7 @@ def mistakes_in(problem: Problem, names: Names) -> Iterator[Mistake]:
 
     ``problem`` may lack entries that ``names`` has, because they have mistakes of their own.
     """
-    scripts = Scripts(problem.scripts)
+    scripts = Scripts([*problem.scripts, *problem.used.values()])
     yield from _folder(problem)
     yield from _names(problem)
     yield from _files(problem)
@@ -44,7 +45,7 @@ def mistakes_in(problem: Problem, names: Names) -> Iterator[Mistake]:
 
 
 def _folder(problem: Problem) -> Iterator[Mistake]:
-    if not _FOLDER.fullmatch(problem.folder.name):
+    if not FOLDER.fullmatch(problem.folder.name):
         what = f"the folder is named {shown(problem.folder.name)}"
         yield (), f"{what} (name it NUMBER-NAME, in lower-case letters, digits and '-')"
     elif not (problem.folder / SCRIPT).is_file():
@@ -76,11 +77,13 @@ def _files(problem: Problem) -> Iterator[Mistake]:
     for index, workload in enumerate(problem.workloads):
         beside = f"in {problem.shared.name}/"
         yield from _file(("workloads", index), problem.shared, workload, beside)
+    for index, what in problem.needed.mistakes:
+        yield ("needs_problems", index), what
     for index, kept in enumerate(problem.keep):
         if not _FILE.fullmatch(kept):
             what = f"{shown(kept)} is no file of a cell"
             yield ("keep", index), f"{what} (a name of up to 60 letters, digits and '._+-')"
-    for key in ("workloads", "keep"):
+    for key in ("workloads", "needs_problems", "keep"):
         yield from twice((key,), getattr(problem, key))
 
 

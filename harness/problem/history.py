@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from harness.ground import git
-from harness.problem.manifest import MANIFEST
+from harness.problem.names import MANIFEST
 
 _MOST = 100
 """Versions that are read at most, the newest: a manifest here has 34."""

@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, TypeVar
 from harness.ground.errors import ManifestError, UsageError
 from harness.problem import located_yaml
 from harness.problem.located_yaml import Located, Place, shown
-from harness.problem.names import nearest
+from harness.problem.names import MANIFEST, nearest
 
 if TYPE_CHECKING:
     from harness.problem.model import Problem
 
 Read = TypeVar("Read", "Problem", "Outline")
-
-MANIFEST = "problem.yaml"
 
 _PLAIN = re.compile(r"[\w@.<-]{1,80}")
 _MOST_FOUND = 1000

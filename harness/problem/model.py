@@ -15,16 +15,17 @@ from pydantic import (
 )
 
 from harness.evidence.kinds import KINDS
+from harness.problem import sources
 from harness.problem.fields import CaptureKind, Device, Line, Name, Rounds, Text, one_line
+from harness.problem.needed import Needed, needed
 from harness.problem.scripts import is_file
+from harness.problem.settings import Settings
 
 _TIMED = frozenset({"s", "ms", "µs", "ns", "Hz", "MHz", "W", "J", "mJ", "%", "×"})
 """Units of what is measured, not counted: shares and factors are of times."""
 
 
 _MANY = Field(max_length=500)
-_OF_PAGES = ("sections", "sections.py")
-"""What of a problem's folder only pages use, and no cell (harness/report/own_sections.py)."""
 
 
 class _Model(BaseModel):
@@ -81,35 +82,6 @@ class Case(_Model):
         description="its timing cells compare what runs in turn in one process, so that a GPU held "
         "back is noted and no reason to try again",
     )
-
-
-class Settings(_Model):
-    """How a cell of a capture is recorded, as the probe reads it; further keys are for scripts.
-
-    A series of samples ends at ``half_width``, ``samples`` or ``seconds``, whichever comes first.
-    """
-
-    model_config = ConfigDict(extra="allow")
-
-    warmup: int = Field(default=3, ge=0, le=10_000, description="calls before those that count")
-    steps: int = Field(default=1, ge=1, le=10_000, description="in a profiled region or a sample")
-    samples: int = Field(default=200, ge=1, le=100_000, description="the most in a series")
-    half_width: int | float = Field(
-        default=0.005, ge=0, lt=1, description="of the median's interval, relative, that is enough"
-    )
-    seconds: int | float = Field(
-        default=2.0, gt=0, le=3600, description="the longest that a series takes"
-    )
-    rest_ms: int | float = Field(default=0, ge=0, lt=1000, description="before each sample")
-
-    def given(self) -> dict[str, Any]:
-        """Return the settings that the manifest gives, over the defaults of those that all need."""
-        needed = {"warmup": self.warmup, "steps": self.steps}
-        return needed | self.model_dump(exclude_unset=True)
-
-    def own(self) -> list[str]:
-        """Return the keys that only the problem's scripts can read."""
-        return list(self.model_extra or {})
 
 
 class Recipe(_Model):
@@ -339,6 +311,11 @@ class Problem(_Model):
     workloads: list[str] = Field(
         [], description="files of problems/workloads/ that its scripts import, such as decoder.py"
     )
+    needs_problems: list[str] = Field(
+        [],
+        max_length=100,
+        description="other problems' folders that its scripts use, such as 4-custom-hgemm",
+    )
     keep: list[str] = Field(
         [],
         description="artifacts of its own that a report keeps beside the captures' own, of one "
@@ -346,6 +323,7 @@ class Problem(_Model):
     )
 
     _folder: Path = Path()
+    _needed: Needed = Needed()
 
     @property
     def advice(self) -> "list[Advice]":
@@ -360,11 +338,18 @@ class Problem(_Model):
     @property
     def scripts(self) -> list[Path]:
         """Return the files that a cell runs and reads: its folder's, then the shared workloads."""
-        kinds = ("py", "cu", "cuh", "json")
-        own = [path for kind in kinds for path in sorted(self._folder.glob(f"**/*.{kind}"))]
-        run = [path for path in own if path.relative_to(self._folder).parts[0] not in _OF_PAGES]
         shared = [self.shared / name for name in self.workloads]
-        return [path for path in [*run, *shared] if is_file(path)]
+        return [*sources.of(self._folder), *filter(is_file, shared)]
+
+    @property
+    def needed(self) -> Needed:
+        """Return the other problems' folders that cells see beside the problem's own."""
+        return self._needed
+
+    @property
+    def used(self) -> dict[str, Path]:
+        """Return the files there that the scripts use, as FOLDER/FILE."""
+        return sources.used(self.scripts, self.needed.folders)
 
     @property
     def shared(self) -> Path:
@@ -374,6 +359,7 @@ class Problem(_Model):
     def lie_in(self, folder: Path) -> None:
         """Say which folder the manifest was read from."""
         self._folder = folder
+        self._needed = needed(folder, self.needs_problems)
 
     @property
     def number(self) -> int:

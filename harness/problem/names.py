@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from harness.problem.located_yaml import Mistake, Place, shown
 
+MANIFEST = "problem.yaml"
 SECTIONS = ("environments", "variants", "cases", "captures", "metrics", "references")
 """The sections that map names to entries."""
 

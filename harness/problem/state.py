@@ -16,7 +16,8 @@ _OF_NO_CELL = {"label", "rounds", "gpu_memory_gb"}
 
 def scripts(problem: Problem) -> dict[str, str]:
     """Return the digest of each script and data file that the problem's cells run or read."""
-    return {_name(problem, path): meaning.of_script(path) for path in problem.scripts}
+    own = {_name(problem, path): path for path in problem.scripts}
+    return {name: meaning.of_script(path) for name, path in (own | problem.used).items()}
 
 
 def state(problem: Problem) -> dict[str, str]:

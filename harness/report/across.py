@@ -8,6 +8,7 @@ from harness.ground import files
 from harness.ground.errors import HarnessError
 from harness.problem import manifest, state
 from harness.problem.model import Problem
+from harness.problem.names import MANIFEST
 from harness.report import index, publish, verdicts
 from harness.report.escape import Markdown, code, escape, link, prose, table
 from harness.report.page import Page
@@ -24,7 +25,7 @@ def renew(reports: Path, problems: Path) -> list[HarnessError]:
     errors = index.renew(reports, problems)
     for name, group in groupby(index.reports(reports), key=lambda report: report.parent.name):
         folders = list(group)
-        if len(folders) < 2 or not (problems / name / manifest.MANIFEST).is_file():
+        if len(folders) < 2 or not (problems / name / MANIFEST).is_file():
             continue
         try:
             problem = manifest.load(problems / name)

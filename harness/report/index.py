@@ -11,6 +11,7 @@ from harness.ground import files
 from harness.ground.errors import HarnessError
 from harness.problem import manifest, state
 from harness.problem.model import Problem
+from harness.problem.names import MANIFEST
 from harness.report import card
 from harness.report.escape import attribute, escape, link, prose
 from harness.report.verdicts import tally
@@ -54,7 +55,7 @@ def renew(folder: Path, problems: Path) -> list[HarnessError]:
     studies: dict[str, Problem] = {}
     errors: list[HarnessError] = []
     for name in sorted({report.parent.name for report in reports(folder)}):
-        if (problems / name / manifest.MANIFEST).is_file():
+        if (problems / name / MANIFEST).is_file():
             try:
                 studies[name] = manifest.load(problems / name)
             except HarnessError as error:

@@ -18,8 +18,8 @@ from harness.ground import git
 from harness.ground.errors import UsageError
 from harness.machine.target import Target
 from harness.problem import history, started
-from harness.problem.manifest import MANIFEST
 from harness.problem.model import Problem
+from harness.problem.names import MANIFEST
 from harness.problem.state import state
 from harness.store import run_folder
 

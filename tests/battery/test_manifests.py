@@ -330,16 +330,16 @@ def test_a_mutated_manifest_is_read_or_refused_in_one_line(
 
 
 def _mirrored(tmp_path: Path, folder: Path) -> Path:
-    """Return a folder that holds all of a problem's but its manifest, by links."""
-    beside = tmp_path / "problems" / folder.name
+    """Return a folder with all of a problem's but its manifest, and the others beside, by links."""
+    beside = tmp_path / folder.name / folder.name
     if not beside.exists():
         beside.mkdir(parents=True)
         for path in folder.iterdir():
             if path.name != "problem.yaml":
                 (beside / path.name).symlink_to(path)
-        shared = beside.parent / "workloads"
-        if not shared.exists():
-            shared.symlink_to(folder.parent / "workloads")
+        for path in folder.parent.iterdir():
+            if path.name != folder.name:
+                (beside.parent / path.name).symlink_to(path)
     return beside
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.engines import container, docker_cli, rights, seccomp
+from harness.engines import container, docker_cli, inside, rights, seccomp
 from harness.engines.choose import choose, make
 from harness.engines.docker_cli import Client, cdi_devices, explained
 from harness.engines.engine import Command, Engine
@@ -25,9 +25,11 @@ from harness.machine.host import Host
 from harness.machine.target import Gpu, Target
 from harness.problem import manifest
 from harness.problem.plan import Cell, Selected, plan
+from tests.support.manifests import GOOD, written
 
 GPU = Gpu(0, "GPU-1", "NVIDIA H200", "9.0", 150 << 30, "580.1", "13.0")
 PROBLEM = CHECKOUT / "problems" / "1-torchao-float8"
+STUDY = manifest.load(PROBLEM)
 SECCOMP = CHECKOUT / ".envs" / "podman-seccomp.json"
 OUT, SCRATCH = Path("/runs/r1/cells/.c/out"), Path("/runs/r1/scratch")
 PLACE = hashlib.sha256(b"/runs/r1").hexdigest()[:12]
@@ -122,6 +124,19 @@ def test_a_cell_in_docker_is_exactly_this() -> None:
         *("--workdir=/out", built.image, "python3", "/work/problem/repro.py"),
     ]
     assert (command_line.env, command_line.owner) == ({}, None)
+
+
+@pytest.mark.parametrize(
+    ("study", "needed"),
+    [("4", []), ("8", ["4-custom-hgemm"]), ("5", ["4-custom-hgemm", "8-gemm-any-shape"])],
+)
+def test_needed_folders_are_beside_the_problem_and_read_only(study: str, needed: list[str]) -> None:
+    problem = manifest.find(CHECKOUT / "problems", study)
+    seen = {mount.target: mount for mount in inside.mounts(problem, SCRATCH)}
+    beside = [name for name in seen if name.startswith("/work/") and name[6].isdigit()]
+    assert beside == [f"/work/{name}" for name in needed]
+    assert [seen[name].source for name in beside] == [problem.folder.parent / n for n in needed]
+    assert not any(mount.writable for mount in seen.values())
 
 
 def test_containers_of_two_runs_have_names_apart() -> None:
@@ -299,14 +314,14 @@ def test_an_engine_in_another_place_is_found_by_the_cells_too(
 
 def test_images_are_named_by_what_they_are_made_of(tmp_path: Path) -> None:
     where = here(gpu=False)
-    base, own = builds(PROBLEM, where, Options())
+    base, own = builds(STUDY, where, Options())
     assert base.tag.startswith("worklogs/base:")
     assert own.tag.startswith("worklogs/1-torchao-float8:")
     assert own.arguments == {"BASE": base.tag}
-    other, over = builds(PROBLEM, where, Options(build_arguments=("BASE_IMAGE=debian:1",)))
+    other, over = builds(STUDY, where, Options(build_arguments=("BASE_IMAGE=debian:1",)))
     assert len({base.tag, own.tag, other.tag, over.tag}) == 4
-    assert builds(PROBLEM, where, Options(wheels=tmp_path))[0].tag == base.tag
-    gpu, _ = builds(PROBLEM, here(), Options())
+    assert builds(STUDY, where, Options(wheels=tmp_path))[0].tag == base.tag
+    gpu, _ = builds(STUDY, here(), Options())
     assert (gpu.arguments, base.arguments["TORCH_LOCK"]) == (
         {"TORCH_LOCK": "torch-gpu.lock", "PROBE_LOCK": "probe.lock"},
         "torch-cpu.lock",
@@ -314,11 +329,28 @@ def test_images_are_named_by_what_they_are_made_of(tmp_path: Path) -> None:
 
 
 def test_a_problem_is_told_what_its_own_dockerfile_asks_for(tmp_path: Path) -> None:
-    (tmp_path / "Dockerfile").write_text("ARG BASE\nARG NVCC=with\nARG X=1\nFROM ${BASE}\n")
-    base, own = builds(tmp_path, here(gpu=False), Options(build_arguments=("X=2", "Y=3")))
+    dockerfile = written(tmp_path, GOOD) / "Dockerfile"
+    dockerfile.write_text("ARG BASE\nARG NVCC=with\nARG X=1\nFROM ${BASE}\n")
+    study = manifest.load(dockerfile.parent)
+    base, own = builds(study, here(gpu=False), Options(build_arguments=("X=2", "Y=3")))
     assert own.arguments == {"BASE": base.tag, "NVCC": "without", "X": "2"}
-    base, own = builds(tmp_path, here(), Options())
+    base, own = builds(study, here(), Options())
     assert own.arguments == {"BASE": base.tag, "NVCC": "with"}
+
+
+def test_a_dockerfile_that_copies_scripts_sees_them_as_a_cell_does() -> None:
+    """Those of the problem and those that it uses of others: a change of one is another image."""
+    study = manifest.find(CHECKOUT / "problems", "8")
+    _, own = builds(study, here(), Options())
+    copied = {name for name in own.sources if name.startswith("scripts/")}
+    assert copied == {f"scripts/{name}" for name in study.used} | {
+        f"scripts/problem/{path.relative_to(study.folder)}" for path in study.scripts
+    }
+    assert {"scripts/problem/cubins.py", "scripts/4-custom-hgemm/build.py"} <= copied
+    assert "scripts/4-custom-hgemm/repro.py" not in copied
+    assert own.sources.keys() - copied == {"Dockerfile", "env/cutlass.lock"}
+    _, without = builds(STUDY, here(), Options())
+    assert not any(name.startswith("scripts/") for name in without.sources)
 
 
 def test_a_build_sees_its_files_and_no_more(
@@ -330,7 +362,7 @@ def test_a_build_sees_its_files_and_no_more(
         monkeypatch.delenv(name, raising=False)
     for name in ("HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
-    base, _ = builds(PROBLEM, here(gpu=False), Options(wheels=tmp_path))
+    base, _ = builds(STUDY, here(gpu=False), Options(wheels=tmp_path))
     base.stage()
     try:
         copied = {str(path.relative_to(base.context)) for path in base.context.rglob("*.*")}

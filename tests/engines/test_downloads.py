@@ -66,7 +66,7 @@ def test_an_image_is_made_of_the_locks_and_images_that_its_arguments_choose(
         card = Gpu(0, "GPU-1", "a GPU", "9.0", 1 << 30, "580", "13.0")
         here = replace(here, gpu=card)
     options = Options(build_arguments=arguments)
-    made = builds(manifest.find(ROOT / "problems", study).folder, here, options)
+    made = builds(manifest.find(ROOT / "problems", study), here, options)
     named = [build.downloads() for build in made]
     assert list(dict.fromkeys(re.split(r":|@", i)[0] for _, each in named for i in each)) == images
     assert locks <= {path.stem for each, _ in named for path in each}

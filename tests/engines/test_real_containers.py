@@ -22,9 +22,11 @@ import polars as pl
 import pytest
 
 from harness.engines.choose import make
+from harness.engines.container import Container
 from harness.engines.docker_cli import Client, Name
 from harness.engines.engine import Engine
 from harness.engines.options import Options
+from harness.engines.rights import bounds
 from harness.evidence import tables as evidence
 from harness.evidence.cell_record import CellRecord
 from harness.evidence.provenance import RunArguments
@@ -49,6 +51,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.installs]
 MANIFEST = """\
 title: What a container may do
 summary: Looks around from inside.
+needs_problems: [4-beside]
 environments: {plain: {}}
 baseline: look
 variants:
@@ -62,8 +65,12 @@ claims: []
 """
 
 REPRO = """\
-import ctypes, os, pathlib, socket, time
+import ctypes, os, pathlib, socket, sys, time
 from harness.probe.cell import Cell
+
+BESIDE = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(1, str(BESIDE / "4-beside"))
+import numbers_of_problem_4
 
 cell = Cell.load()
 
@@ -103,7 +110,10 @@ cell.fact("seccomp", int(status["Seccomp"]))
 cell.fact("network", network())
 cell.fact("namespaces", namespaces())
 cell.fact("interfaces", len(os.listdir("/sys/class/net")))
+cell.fact("answer", numbers_of_problem_4.ANSWER)
+cell.fact("others", len(list(BESIDE.glob("[0-9]*"))))
 for name, folder in {"root": "/", "etc": "/etc", "problem": "/work/problem",
+                     "beside": BESIDE / "4-beside",
                      "source": "/work/source/harness", "var_tmp": "/var/tmp", "run": "/run",
                      "home": "/home", "out": "/out", "tmp": "/tmp"}.items():
     cell.fact(f"writes_{name}", writable(folder))
@@ -126,6 +136,11 @@ def looking(tmp_path: Path) -> Problem:
     (folder / "problem.yaml").write_text(MANIFEST)
     (folder / "repro.py").write_text(REPRO)
     (folder / "Dockerfile").write_text("ARG BASE\nFROM ${BASE}\n")
+    for other in ("4-beside", "5-not-needed"):
+        (tmp_path / other).mkdir()
+        without = MANIFEST.replace("needs_problems: [4-beside]\n", "")
+        (tmp_path / other / "problem.yaml").write_text(without)
+        (tmp_path / other / "numbers_of_problem_4.py").write_text("ANSWER = 42\n")
     return manifest.load(folder)
 
 
@@ -180,9 +195,12 @@ def test_a_cell_may_write_its_output_and_nothing_else(
         "network": 0,
         "namespaces": 0,
         "interfaces": 1,
+        "answer": 42,
+        "others": 1,
         "writes_root": 0,
         "writes_etc": 0,
         "writes_problem": 0,
+        "writes_beside": 0,
         "writes_source": 0,
         "writes_var_tmp": 0,
         "writes_run": 0,
@@ -195,6 +213,21 @@ def test_a_cell_may_write_its_output_and_nothing_else(
     assert (engine["where"], engine["engine"]) == ("in container", name)
     assert engine["image_digest"].startswith("sha256:")
     assert engine["image"].startswith("worklogs/9-look:")
+
+
+@pytest.mark.parametrize("study", ["5", "8"])
+def test_the_image_of_a_study_that_compiles_has_a_cache_that_cells_may_write(
+    name: str, study: str, tmp_path: Path, client: Client
+) -> None:
+    """Its own folder, where it keeps what it compiles on the host, is read-only inside."""
+    where = replace(target.detect(), gpu=None)
+    built = engine_of(name, manifest.find(CHECKOUT / "problems", study), where)
+    built.prepare([], tmp_path / "install.txt")
+    assert isinstance(built, Container)
+    compiles = 'mkdir -p "$HGEMM_CACHE" && touch "$HGEMM_CACHE/a" && ls "$HGEMM_CACHE"'
+    assert (
+        client.ask("run", "--rm", *bounds(client, where), built.image, "sh", "-c", compiles) == "a"
+    )
 
 
 def test_no_attack_of_a_cell_reaches_a_file_of_the_host(name: Name, tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from harness.evidence.kinds import KINDS, unprofiled
 from harness.probe.series import LIMITS
-from harness.problem.model import Settings
 from harness.problem.scripts import Scripts
+from harness.problem.settings import Settings
 from tests.support.paths import ROOT
 
 SCRIPT = '''

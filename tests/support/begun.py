@@ -24,8 +24,7 @@ from tests.support.reports import COMMITTED
 @functools.cache
 def begun(problem: str, commit: str) -> tuple[dict[str, StartedClaim], dict[str, str]]:
     """Return claims and state of a problem as they stood at a commit of this checkout."""
-    folders = [f"problems/{problem}", "problems/workloads"]
-    call = ["git", "-C", str(ROOT), "-c", "safe.directory=*", "archive", commit, *folders]
+    call = ["git", "-C", str(ROOT), "-c", "safe.directory=*", "archive", commit, "problems"]
     done = subprocess.run(call, check=False, capture_output=True)
     assert done.returncode == 0, f"{commit} is not in the history of {ROOT}: {done.stderr!r}"
     with (
