@@ -62,7 +62,7 @@ def _gains(page: Page, result: AdviceResult) -> Markdown:
     ends = ordered if len(ordered) < 2 else [ordered[0], ordered[-1]]
     places = _apart([page.problem.cases[gain.case].label for gain in ends])
     gains = (
-        f"{measured(gain.gain)}{f' at {_whole(escape(place))}' if len(ends) > 1 else ''}"
+        f"{measured(gain.gain, interval=len(ends) == 1)}{f' at {_whole(escape(place))}' if len(ends) > 1 else ''}"
         f"{_change(page, result, gain)}"
         for gain, place in zip(ends, places, strict=True)
     )
