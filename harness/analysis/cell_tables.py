@@ -5,8 +5,9 @@ else that rendering does: benchmarks/render_report.py measures it.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
@@ -14,8 +15,11 @@ from harness.analysis.counters import of_longest_kernel
 from harness.evidence.kinds import unprofiled
 from harness.evidence.tables import Tables
 
+_RAN_WELL = pl.col("status").eq_missing("ok")
 
-class Repeats(NamedTuple):
+
+@dataclass(frozen=True)
+class Repeats:
     """The cells of one capture of a variant and case: one a round, in the order of rounds.
 
     ``usable``: rows of the evidence table, of the cells that ran well. ``failed``: round, and the
@@ -25,7 +29,7 @@ class Repeats(NamedTuple):
     usable: pl.DataFrame
     failed: tuple[tuple[int, str], ...]
 
-    @property
+    @cached_property
     def cells(self) -> tuple[tuple[int, str], ...]:
         """Return round and name of the usable cells."""
         return tuple(self.usable.select("round", "cell").iter_rows())
@@ -46,13 +50,9 @@ class CellTables:
 
     def _repeats(self, capture: str, variant: str, case: str) -> Repeats:
         """Return the cells of a capture of a variant and case."""
-        rows = self._by_capture.get((capture, variant, case), self.whole["cells"].clear())
-        ran_well = pl.col("status").eq_missing("ok")
-        failed = rows.filter(~ran_well).select("round", "status", "reason").iter_rows()
-        return Repeats(
-            rows.filter(ran_well).sort("round"),
-            tuple((number, f"{status}: {reason}") for number, status, reason in failed),
-        )
+        place = (capture, variant, case)
+        usable = self._usable.get(place, self.whole["cells"].clear())
+        return Repeats(usable, tuple(self._failed.get(place, ())))
 
     def _counters(self, cell: str) -> dict[str, float]:
         """Return Nsight Compute's metrics of the longest kernel of a cell."""
@@ -108,8 +108,20 @@ class CellTables:
         return {name: table.clear().drop("cell") for name, table in self.whole.items()}
 
     @cached_property
-    def _by_capture(self) -> dict[tuple[object, ...], pl.DataFrame]:
-        return self.whole["cells"].partition_by("capture", "variant", "case", as_dict=True)
+    def _usable(self) -> dict[tuple[object, ...], pl.DataFrame]:
+        """Rows of cells that ran well, by capture, variant and case, in the order of rounds."""
+        usable = self.whole["cells"].filter(_RAN_WELL).sort("round", maintain_order=True)
+        return usable.partition_by("capture", "variant", "case", as_dict=True)
+
+    @cached_property
+    def _failed(self) -> dict[tuple[str, str, str], list[tuple[int, str]]]:
+        """Round, status and reason of the others, by the same."""
+        failed: dict[tuple[str, str, str], list[tuple[int, str]]] = {}
+        for row in self.whole["cells"].filter(~_RAN_WELL).iter_rows(named=True):
+            place = (row["capture"], row["variant"], row["case"])
+            why = f"{row['status']}: {row['reason']}"
+            failed.setdefault(place, []).append((row["round"], why))
+        return failed
 
     @cached_property
     def _settled(self) -> pl.DataFrame:

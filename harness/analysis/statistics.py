@@ -195,7 +195,7 @@ def _draws(count: int) -> Iterator[Chosen]:
     """Yield functions that each return a resample of ``count`` samples."""
     draw = random.Random(_SEED)  # noqa: S311 - statistics, not secrets
     for _ in range(_RESAMPLES):
-        yield itemgetter(*draw.choices(range(count), k=count))
+        yield _chosen(draw, count)
 
 
 @lru_cache(maxsize=16)
@@ -206,14 +206,28 @@ def _draws_of_few(count: int) -> tuple[Chosen, ...]:
 
 def _ratio_within(of: Sequence[float], over: Sequence[float]) -> Interval:
     """Return the ratio of two rounds' medians; its interval is of resampled ratios."""
-    draw = random.Random(_SEED)  # noqa: S311 - statistics, not secrets
-
-    def resampled() -> float:
-        upper, lower = (median(draw.choices(side, k=len(side))) for side in (of, over))
-        return upper / lower
-
-    ratios = sorted(resampled() for _ in range(_RESAMPLES))
+    counts = len(of), len(over)
+    draws = _pairs_of_few(*counts) if max(counts) <= _FEW_SAMPLES else _pairs_drawn(*counts)
+    ratios = sorted(median(upper(of)) / median(lower(over)) for upper, lower in draws)
     return Interval(median(of) / median(over), *_ends(ratios), 1)
+
+
+def _pairs_drawn(of: int, over: int) -> Iterator[tuple[Chosen, Chosen]]:
+    """Yield pairs of functions that return a resample of so many samples, of either side."""
+    draw = random.Random(_SEED)  # noqa: S311 - statistics, not secrets
+    for _ in range(_RESAMPLES):
+        yield _chosen(draw, of), _chosen(draw, over)
+
+
+@lru_cache(maxsize=16)
+def _pairs_of_few(of: int, over: int) -> tuple[tuple[Chosen, Chosen], ...]:
+    return tuple(_pairs_drawn(of, over))
+
+
+def _chosen(draw: random.Random, count: int) -> Chosen:
+    """Return a function that returns a resample of ``count`` samples."""
+    places = draw.choices(range(count), k=count)
+    return itemgetter(*places) if count > 1 else tuple
 
 
 def _ends(ordered: Sequence[float]) -> tuple[float, float]:

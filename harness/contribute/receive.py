@@ -73,14 +73,13 @@ def _checked(folder: Path, problems: Path, name: str) -> ReceivedReport:
             for part in ("evidence", "captures"):
                 if (folder / part).is_dir():
                     shutil.copytree(folder / part, again / part)
-            publish.render(problem, again, folder.parent)
+            page, _ = publish.draw(problem, again, folder.parent)
             pages = recorded.IntegrityCheck(folder)
             recorded.hold_pages(pages, again)
             faults += [f"{fault.file} {fault.what}" for fault in pages.faults]
-            results = publish.page_of(problem, again).results
     except HarnessError as error:
         return ReceivedReport(name, (*faults, str(error).replace(f"{folder}/", "")))
-    return ReceivedReport(name, tuple(faults), tally(by_verdict(results)))
+    return ReceivedReport(name, tuple(faults), tally(by_verdict(page.results)))
 
 
 def _odd_files(folder: Path) -> Iterator[str]:

@@ -7,6 +7,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+_DIGESTS: dict[tuple[str, bytes], str] = {}
+"""Of scripts, by suffix and sha256 of the content."""
+
 
 def digest(value: object) -> str:
     """Return 16 hex digits of the sha256 of a value's JSON with sorted keys."""
@@ -22,11 +25,14 @@ def of_script(path: Path) -> str:
     """
     content = path.read_bytes()
     said = _SAID.get(path.suffix)
-    try:
-        meant = said(content.decode()).encode() if said else content
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        meant = content
-    return hashlib.sha256(meant).hexdigest()[:16]
+    key = (path.suffix if said else "", hashlib.sha256(content).digest())
+    if key not in _DIGESTS:  # a page and a plan ask for all scripts of a study, each several times
+        try:
+            meant = said(content.decode()).encode() if said else content
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            meant = content
+        _DIGESTS[key] = hashlib.sha256(meant).hexdigest()[:16]
+    return _DIGESTS[key]
 
 
 def of_lock(text: str) -> list[str]:

@@ -106,6 +106,11 @@ def render(problem: Problem, folder: Path, others: Path | None = None) -> dict[s
     a CPU shows a GPU's report from the folder ``others``, the one around ``folder`` if None. Return
     the text of each page by its path in ``folder``.
     """
+    return draw(problem, folder, others)[1]
+
+
+def draw(problem: Problem, folder: Path, others: Path | None = None) -> tuple[Page, dict[str, str]]:
+    """Do what :func:`render` does; return the data of the pages, too."""
     bounded.allow(folder, confined.budget(folder / "evidence", _DRAWING_S))
     page = page_of(problem, folder)
     if page.target.device == "cpu":
@@ -115,7 +120,7 @@ def render(problem: Problem, folder: Path, others: Path | None = None) -> dict[s
     _write(folder / PAGES, {Path(name).name: texts[name] for name in texts if "/" in name})
     files.write_text(folder / "README.md", texts["README.md"])
     card.write(page, folder)
-    return texts
+    return page, texts
 
 
 def _of_gpu(problem: Problem, reports: Path) -> Page | None:

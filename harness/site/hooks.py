@@ -42,6 +42,9 @@ class _Linked(HTMLParser):
     as code or in bold.
     """
 
+    # A listing is kept as it is: to parse its thousands of elements takes most of the time.
+    CDATA_CONTENT_ELEMENTS = (*HTMLParser.CDATA_CONTENT_ELEMENTS, "pre")  # type: ignore[misc]  # for a type checker alone it is final
+
     def __init__(
         self,
         words: dict[str, Place],

@@ -54,17 +54,21 @@ static void send_packed(ulonglong2* at, u64 data, u32 epoch) {
   at->x.store((data & 0xffffffffull) | (u64)epoch << 32, std::memory_order_relaxed);
   at->y.store(data >> 32 | (u64)epoch << 32, std::memory_order_relaxed);
 }
+static std::atomic<bool> in_vain{false};  // a word never came: the run is wrong, and may end
 static u64 wait_packed(const ulonglong2* at, u32 epoch) {
   pause_here();
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
-  while (std::chrono::steady_clock::now() < until) {
+  const auto begun = std::chrono::steady_clock::now();
+  while (!in_vain) {
+    const auto waited = std::chrono::steady_clock::now() - begun;
     const u64 low = at->x.load(std::memory_order_relaxed);
     const u64 high = at->y.load(std::memory_order_relaxed);
     if ((u32)(low >> 32) == epoch && (u32)(high >> 32) == epoch)
       return (low & 0xffffffffull) | high << 32;
-    std::this_thread::yield();
+    if (waited > std::chrono::seconds(5)) in_vain = true;
+    if (waited < std::chrono::milliseconds(10)) std::this_thread::yield();
+    else std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  return 0;  // it never came
+  return 0;
 }
 struct Total {
   u64 sum = 0;

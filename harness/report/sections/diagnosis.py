@@ -1,7 +1,9 @@
 """The diagnosis of a variant's captures, as ``harness diagnose`` prints it."""
 
+from weakref import WeakKeyDictionary
+
 from harness.analysis.diagnose import conclude
-from harness.analysis.diagnose.finding import Finding
+from harness.analysis.diagnose.finding import Diagnosis, Finding
 from harness.analysis.kernels import short_name
 from harness.analysis.metrics import Metrics
 from harness.analysis.units import counted
@@ -14,6 +16,10 @@ from harness.report.finding_text import costs, mattering, number_of, printed
 from harness.report.page import Page, not_measured
 
 _SHOWN = 2
+_CONCLUDED: WeakKeyDictionary[Metrics, dict[tuple[str, str], Diagnosis | None]] = (
+    WeakKeyDictionary()
+)
+"""By variant and case."""
 
 
 def profiled(problem: Problem, metrics: Metrics, variant: str, case: str) -> list[Capture]:
@@ -31,6 +37,18 @@ def profiled(problem: Problem, metrics: Metrics, variant: str, case: str) -> lis
     ]
 
 
+def concluded(problem: Problem, metrics: Metrics, variant: str, case: str) -> Diagnosis | None:
+    """Return the diagnosis of a variant in a case; None where it has no profiled capture.
+
+    It is made once: a worklog and the pages under it show it in several places.
+    """
+    known = _CONCLUDED.setdefault(metrics, {})
+    if (variant, case) not in known:
+        captured = profiled(problem, metrics, variant, case)
+        known[variant, case] = conclude.diagnose(captured) if captured else None
+    return known[variant, case]
+
+
 def diagnosed(page: Page, case: CaseName) -> bool:
     """Return whether every variant of a case has a capture that can be diagnosed."""
     return all(
@@ -40,11 +58,11 @@ def diagnosed(page: Page, case: CaseName) -> bool:
 
 def diagnosis(page: Page, variant: VariantName, case: CaseName, most: int = _SHOWN) -> Markdown:
     """Return the ``most`` important findings on a variant's captures, with their numbers."""
-    captured = profiled(page.problem, page.metrics, variant, case)
+    made = concluded(page.problem, page.metrics, variant, case)
     label = page.problem.variants[variant].label
-    if not captured:
+    if made is None:
         return not_measured(f"The diagnosis, {label}")
-    shown, rest = mattering(conclude.diagnose(captured), most)
+    shown, rest = mattering(made, most)
     lines = [line for place, each in enumerate(shown, 1) for line in _lines(each, place)]
     if rest:
         lines.append(f"\n{counted(rest, 'more finding')}.")

@@ -16,7 +16,7 @@ from harness.analysis.metrics import Metrics
 from harness.evidence.capture import Capture
 from harness.evidence.tables import SCHEMAS, Tables
 from harness.problem.model import Problem
-from harness.report.sections.diagnosis import profiled
+from harness.report.sections.diagnosis import concluded, profiled
 
 from . import ncu_rules
 
@@ -92,10 +92,11 @@ def degraded(problem: Problem, metrics: Metrics) -> dict[str, list[str]]:
     """
     outcomes: dict[str, list[str]] = {}
     for case in problem.cases:
-        whole = profiled(problem, metrics, problem.baseline, case)
+        found = concluded(problem, metrics, problem.baseline, case)
         known = planted(problem, case)
-        if not whole or _first(whole) != known:
+        if found is None or found.findings[0].id != known:
             continue
+        whole = profiled(problem, metrics, problem.baseline, case)
         for piece, named in without_pieces(whole).items():
             outcomes.setdefault(piece, []).append(outcome(named, known))
     return outcomes
@@ -137,14 +138,15 @@ def advised(problem: Problem, case: str) -> str | None:
 
 def _answer(problem: Problem, metrics: Metrics, case: str) -> Answer | None:
     known = planted(problem, case)
-    sick, healthy = (
-        profiled(problem, metrics, variant, case)
+    found, of_twin = (
+        concluded(problem, metrics, variant, case)
         for variant in (problem.baseline, twin_of(problem))
     )
-    if known is None or not sick or not healthy:
+    if known is None or found is None or of_twin is None:
         return None
+    sick = profiled(problem, metrics, problem.baseline, case)
     return replace(
-        graded(case, known, sick, healthy),
+        _of_findings(case, known, found.findings, of_twin.findings),
         gained=_gained(problem, metrics, case),
         rule=next(
             (rule for each in sick if (rule := ncu_rules.highest(each.tables)) is not None), None
@@ -154,7 +156,14 @@ def _answer(problem: Problem, metrics: Metrics, case: str) -> Answer | None:
 
 def graded(case: str, known: str, sick: Sequence[Capture], healthy: Sequence[Capture]) -> Answer:
     """Return the findings on the captures of a case's baseline and of its twin."""
-    found, of_twin = (conclude.diagnose(each).findings for each in (sick, healthy))
+    return _of_findings(
+        case, known, *(conclude.diagnose(each).findings for each in (sick, healthy))
+    )
+
+
+def _of_findings(
+    case: str, known: str, found: tuple[Finding, ...], of_twin: tuple[Finding, ...]
+) -> Answer:
     return Answer(
         case,
         known,

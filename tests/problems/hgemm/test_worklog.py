@@ -127,10 +127,20 @@ def evidence(play: ModuleType, problem: Problem) -> Tables:
     return tables(**found, ceilings=[ceiling("GPU-1", *rate) for rate in rates.items()])
 
 
-def page_of(problem: Problem, evidence: Tables) -> Page:
-    metrics = Metrics(problem, evidence)
-    judged = judge(problem, metrics, "cuda")
-    return Page(problem, metrics, judged, reports.of_unknown_scripts(), evidence)
+@pytest.fixture(scope="module")
+def kept() -> list[Page]:
+    """The page, once a test has made it: its metrics are computed once for all templates."""
+    return []
+
+
+@pytest.fixture
+def page(problem: Problem, kept: list[Page], request: pytest.FixtureRequest) -> Page:
+    if not kept:
+        evidence: Tables = request.getfixturevalue("evidence")
+        metrics = Metrics(problem, evidence)
+        judged = judge(problem, metrics, "cuda")
+        kept.append(Page(problem, metrics, judged, reports.of_unknown_scripts(), evidence))
+    return dataclasses.replace(kept[0], figures={})
 
 
 def missing(text: str) -> list[str]:
@@ -139,8 +149,7 @@ def missing(text: str) -> list[str]:
     return [line for line in lines if "Published" not in line and line not in NOT_PLANTED]
 
 
-def test_everything_is_told(problem: Problem, evidence: Tables) -> None:
-    page = page_of(problem, evidence)
+def test_everything_is_told(page: Page) -> None:
     text = render(FOLDER / "worklog.md.j2", page)
     assert missing(text) == swallowed(text) == []
     verdict = {one.claim.id: one.verdict for one in page.results}
@@ -157,10 +166,8 @@ def test_everything_is_told(problem: Problem, evidence: Tables) -> None:
     assert all("NaN" not in svg for svg in page.figures.values())
 
 
-def test_the_first_screen_and_the_walk_are_as_short_as_their_readers_time(
-    problem: Problem, evidence: Tables
-) -> None:
-    text = render(FOLDER / "worklog.md.j2", page_of(problem, evidence))
+def test_the_first_screen_and_the_walk_are_as_short_as_their_readers_time(page: Page) -> None:
+    text = render(FOLDER / "worklog.md.j2", page)
     first, *_ = walk(text).split("\n## ")
     assert words(first) <= 400
     assert words(walk(text)) <= 3700  # what is open says what was measured
@@ -172,11 +179,8 @@ def swallowed(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("step", [f"p{at}" for at in range(9)] + HOPPER)
-def test_each_step_has_a_page_with_its_code_and_its_counters(
-    problem: Problem, evidence: Tables, step: str
-) -> None:
-    page = dataclasses.replace(page_of(problem, evidence), root="../")
-    text = render(FOLDER / "pages" / f"{step}.md.j2", page)
+def test_each_step_has_a_page_with_its_code_and_its_counters(page: Page, step: str) -> None:
+    text = render(FOLDER / "pages" / f"{step}.md.j2", dataclasses.replace(page, root="../"))
     assert text.startswith(f"# {step}: ")
     assert missing(text) == swallowed(text) == []
     assert f"({'../' * 4}problems/4-custom-hgemm/kernels/" in text
@@ -186,10 +190,9 @@ def test_each_step_has_a_page_with_its_code_and_its_counters(
 
 @pytest.mark.parametrize("verdict", ["refuted", "undecided", "not measured"])
 def test_no_page_concludes_what_its_claim_does_not_bear_out(
-    problem: Problem, evidence: Tables, verdict: Any, monkeypatch: pytest.MonkeyPatch
+    problem: Problem, page: Page, verdict: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(SECTIONS, "concludes", conclusions.recorded)
-    page = page_of(problem, evidence)
     flipped = [dataclasses.replace(result, verdict=verdict) for result in page.results]
     pages = [FOLDER / "worklog.md.j2", *sorted((FOLDER / "pages").glob("*.md.j2"))]
     for template in pages:

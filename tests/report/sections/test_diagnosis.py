@@ -1,5 +1,6 @@
 """What the diagnosis said, on a page: the numbers of ``harness diagnose``, as Markdown."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,15 @@ def test_only_so_many_findings_are_shown_and_the_rest_counted(measured: Page) ->
     shown = diagnosis(measured, "sick", "copies", 1)
     assert "\n2. " not in shown
     assert ("more finding" in shown) == (others > 0)
+
+
+def test_one_diagnosis_serves_all_that_show_it(
+    measured: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = [diagnosis(measured, twin, "waits") for twin in ("sick", "healthy")]
+    monkeypatch.setattr(conclude, "diagnose", None)
+    sub_page = replace(measured, root="../")
+    assert [diagnosis(sub_page, twin, "waits") for twin in ("sick", "healthy")] == both
 
 
 def test_without_captures_nothing_is_said(problem: Problem) -> None:
