@@ -61,8 +61,10 @@ def _gains(page: Page, result: AdviceResult) -> Markdown:
     ordered = sorted(result.gains, key=lambda gain: gain.gain.value or 0.0)
     ends = ordered if len(ordered) < 2 else [ordered[0], ordered[-1]]
     places = _apart([page.problem.cases[gain.case].label for gain in ends])
+    several = len(ends) > 1
     gains = (
-        f"{measured(gain.gain, interval=len(ends) == 1)}{f' at {_whole(escape(place))}' if len(ends) > 1 else ''}"
+        f"{measured(gain.gain, interval=not several)}"
+        f"{f' at {_whole(escape(place))}' if several else ''}"
         f"{_change(page, result, gain)}"
         for gain, place in zip(ends, places, strict=True)
     )
