@@ -1,7 +1,7 @@
 """Parts of all figures: colours, sizes, the axis of labels, and the way from a chart to SVG.
 
-Figures are drawn without a browser, on a card of their own, so that they look the same on light and
-on dark pages.
+Figures are drawn without a browser, on a card of their own. Where a reader prefers dark pages, the
+style within the SVG draws card, text and lines in other colours; marks and the text on them stay.
 """
 
 import re
@@ -20,6 +20,22 @@ BLUE, ORANGE, GREEN = "#3674b5", "#b35900", "#1a7f37"
 SERIES = (BLUE, ORANGE, GREEN, "#8250df", "#cf222e", "#0b7285", "#7d4e00", FAINT)
 """Colours of lines and of the texts that name them; each has that contrast, too."""
 GRID = "#d8dee4"
+ON_LIGHT, ON_DARK = "#24292e", "#fffffe"
+"""Colours of text on a mark: not quite those of ink and card, as they stay on dark pages."""
+IN_DARK = {
+    CARD: "#0d1117",
+    INK: "#e6edf3",
+    FAINT: "#9da7b3",
+    BLUE: "#6ea8e0",
+    ORANGE: "#e0924a",
+    GREEN: "#56b870",
+    SERIES[3]: "#b392f0",
+    SERIES[4]: "#ff7b72",
+    SERIES[5]: "#4fb3c7",
+    SERIES[6]: "#d0a050",
+    GRID: "#30363d",
+}
+"""What stands for a colour on dark pages; text has a contrast of more than 4.5 there, too."""
 WIDTH, HEIGHT = 510, 330
 """Pixels of a figure's plotting area, without a column of labels."""
 PLOT = 330
@@ -117,9 +133,24 @@ def svg(chart: Any, **datasets: Rows) -> Figure:
     specification = _plain(
         chart.to_dict() | {"config": _config(), "background": CARD, "padding": 10} | held
     )
-    figure = Figure(vl_convert.vegalite_to_svg(specification, vl_version=VEGA_LITE))
+    figure = Figure(_with_style(vl_convert.vegalite_to_svg(specification, vl_version=VEGA_LITE)))
     figure.specification = specification
     return figure
+
+
+def _with_style(drawn: str) -> str:
+    """Return an SVG with the style that acts where its reader prefers dark pages."""
+    begin, end, rest = drawn.partition(">")
+    return f"{begin}{end}<style>{_dark_style()}</style>{rest}"
+
+
+@cache
+def _dark_style() -> str:
+    """Return the style: every line of a colour, and the fill of text; of marks the card's alone."""
+    lines = (f'[stroke="{light}"]{{stroke:{dark}}}' for light, dark in IN_DARK.items())
+    texts = (f'text[fill="{light}"]{{fill:{dark}}}' for light, dark in IN_DARK.items())
+    card = f'[fill="{CARD}"]{{fill:{IN_DARK[CARD]}}}'
+    return f"@media screen and (prefers-color-scheme:dark){{{''.join((*lines, *texts, card))}}}"
 
 
 @cache

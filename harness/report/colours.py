@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from harness.report.chart import CARD, INK
+from harness.report.chart import ON_DARK, ON_LIGHT
 
 _OF_FAMILY = {
     "gemm": "#3674b5",
@@ -47,7 +47,7 @@ def contrast(one: str, other: str) -> float:
 
 def text_on(colour: str) -> str:
     """Return the colour of text, dark or light, that is easier to read on ``colour``."""
-    return max((INK, CARD), key=lambda text: contrast(text, colour))
+    return max((ON_LIGHT, ON_DARK), key=lambda text: contrast(text, colour))
 
 
 def _luminance(colour: str) -> float:
