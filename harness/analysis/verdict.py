@@ -53,10 +53,14 @@ def verdict(measured: Measured, bound: Bound) -> Verdict:
 
 
 def meets(measured: Measured, bound: Bound) -> bool:
-    """Return whether what was measured lies inside a bound, of however few processes."""
+    """Return whether what was measured lies inside a bound, of however few processes.
+
+    Of too few to be judged it is what they gave, as pages print it, and no interval.
+    """
     if measured.low is None or measured.high is None or math.isinf(measured.clock_factor):
         return False
-    ends = judged_ends(measured)
+    few = measured.spread if is_described(measured) else None
+    ends = widened(few, measured.clock_factor) if few else judged_ends(measured)
     return place(ends, limits(bound), sampled=is_sampled(measured)) == "inside"
 
 

@@ -31,7 +31,7 @@ def test_a_reader_who_prefers_dark_pages_sees_dark_figures_and_the_same_marks(
     tmp_path: Path,
 ) -> None:
     rows = [{"label": "one", "value": 1.0}]
-    base = alt.Chart(alt.Data(name="rows"))
+    base = alt.Chart({"name": "rows"})
     bars = base.mark_bar(color=chart.BLUE).encode(x="value:Q", y="label:N")
     inside = bars.mark_text(color=colours.text_on(chart.BLUE)).encode(text="label:N")
     drawn = chart.svg(bars + inside, rows=rows)

@@ -97,6 +97,22 @@ def test_a_claim_that_was_not_tested_and_is_not_borne_out_gives_what_was_measure
     assert "Fast wins" not in text
 
 
+@pytest.mark.parametrize(
+    ("spread", "stands"), [((0.4, 0.45), True), ((0.4, 0.6), False), (None, False)]
+)
+def test_of_two_processes_what_they_gave_bears_a_claim_out_and_no_interval(
+    tmp_path: Path, example: Problem, spread: tuple[float, float] | None, stands: bool
+) -> None:
+    page = judged(example, 2.0, 1.0, bound=Bound(below=0.5))
+    of_two = replace(
+        page.results[0].measured,
+        value=0.42, low=0.05, high=3.5, samples=9, rounds=2, timed=True, spread=spread,
+    )  # fmt: skip
+    result = replace(page.results[0], measured=of_two, verdict="described")
+    text = rendered(tmp_path, replace(page, results=[result]))
+    assert ("Fast wins. ([Described](#faster): 2 processes; 3 decide.)" in text) == stands
+
+
 @pytest.mark.parametrize("end", ["| a table |", "```", "![a figure](a.svg)"])
 def test_the_note_stands_below_what_is_no_sentence(
     tmp_path: Path, example: Problem, end: str
