@@ -4,9 +4,7 @@ import re
 from collections.abc import Iterator
 
 from harness.lint.study import Remark, Study
-from harness.problem.fields import DEVICES
-from harness.problem.model import Advice, Problem
-from harness.problem.needs import rivals
+from harness.problem.needs import measured, rivals
 
 _FEWEST = 3
 """Variants with which an advice has an alternative."""
@@ -27,9 +25,9 @@ def no_rival(study: Study) -> Iterator[Remark]:
         yield study.remark("no-rival", ("variants",), what, "measure what a reader would try")
         return
     for index, claim in enumerate(study.problem.claims):
-        if claim.kind != "advice" or _measured(study.problem, claim, rivals(study.problem, claim)):
+        if claim.kind != "advice" or measured(study.problem, claim, rivals(study.problem, claim)):
             continue
-        left_out = _measured(study.problem, claim, list(claim.but))
+        left_out = measured(study.problem, claim, list(claim.but))
         if left_out:
             what = f"{claim.id}: 'except' leaves out all that {claim.take!r} has to beat"
             remedy = f"let one of them stand, such as {left_out[-1]!r}"
@@ -55,18 +53,3 @@ def no_range(study: Study) -> Iterator[Remark]:
 
 def _is_point(holds_for: str) -> bool:
     return bool(re.search(r"\d", holds_for)) and not _RANGE.search(holds_for)
-
-
-def _measured(problem: Problem, advice: Advice, variants: list[str]) -> list[str]:
-    """Return which of these variants the advice's cases measure its metric of."""
-    kind = problem.metric(advice.metric).capture
-    return [
-        name
-        for name in variants
-        if any(
-            problem.covers(kind, name, case, device)
-            for case in advice.at
-            for device in DEVICES
-            if advice.needs in (None, device)
-        )
-    ]

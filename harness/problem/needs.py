@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from harness.evidence.kinds import KINDS
-from harness.problem.fields import CaptureKind, Device
+from harness.problem.fields import DEVICES, CaptureKind, Device
 from harness.problem.model import Advice, AnyClaim, Metric, Place, Problem
 
 Spot = tuple[CaptureKind, str, str]
@@ -74,6 +74,21 @@ def rivals(problem: Problem, advice: Advice) -> list[str]:
     """Return the variants that an advice has to beat, besides its two sides."""
     sides = (advice.take, advice.instead_of)
     return [name for name in problem.variants if name not in (*sides, *advice.but)]
+
+
+def measured(problem: Problem, advice: Advice, variants: Iterable[str]) -> list[str]:
+    """Return which of these variants the advice's cases measure its metric of."""
+    kind = problem.metric(advice.metric).capture
+    return [
+        name
+        for name in variants
+        if any(
+            problem.covers(kind, name, case, device)
+            for case in advice.at
+            for device in DEVICES
+            if advice.needs in (None, device)
+        )
+    ]
 
 
 def is_repeated(metric: Metric) -> bool:

@@ -6,6 +6,7 @@ from harness.analysis.advice import Gain, nearness
 from harness.analysis.claims import AdviceResult, advised
 from harness.analysis.measured import Measured
 from harness.analysis.verdict import Verdict
+from harness.problem import needs
 from harness.problem.model import Problem
 from harness.report import verdicts
 from harness.report.escape import Markdown, escape, prose, table
@@ -107,6 +108,7 @@ def _costs(problem: Problem, result: AdviceResult) -> Markdown:
 def _rival(problem: Problem, result: AdviceResult) -> Markdown:
     """Return the alternative that comes closest in any case, how far behind, and who was left out.
 
+    What its cases do not measure is no alternative, so it was not left out.
     An alternative that is neither better nor worse by 1 %, with its whole interval, is a tie.
     """
     compared = [gain for gain in result.gains if gain.rival]
@@ -121,9 +123,10 @@ def _rival(problem: Problem, result: AdviceResult) -> Markdown:
     else:
         parts.append("none measured")
     labels: dict[str, list[str]] = {}
-    for name, variant in problem.variants.items():
+    for name in needs.measured(problem, result.claim, problem.variants):
         if name in result.claim.but:
-            labels.setdefault(result.claim.but[name], []).append(escape(variant.label))
+            label = escape(problem.variants[name].label)
+            labels.setdefault(result.claim.but[name], []).append(label)
     parts += [f"left out: {_listed(alike)} ({prose(why)})" for why, alike in labels.items()]
     return Markdown("; ".join(parts))
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import re
 from types import ModuleType
 from typing import Any
 
@@ -33,6 +34,26 @@ def test_each_rung_changes_one_switch(problem: Problem) -> None:
         assert sum(own[key] != rung[key] for key in rung) == 1
     eager, captured = (problem.variants[name].options for name in ("budget-160", "mixed-160"))
     assert {key for key in eager if eager[key] != captured[key]} == {"mixed_graphs"}
+
+
+def test_releases_differ_in_nothing_but_their_lock(problem: Problem) -> None:
+    cells = plan(problem, Selected(cases=("versions",)), "cpu")
+    releases = {cell.variant: cell for cell in cells if cell.variant != "generate"}
+    assert sorted(releases) == list(releases), "bisecting follows the order of the manifest"
+    assert all(cell.params == cells[0].params for cell in cells)
+    pinned = [pins(problem, cell.environment) for cell in releases.values()]
+    assert [own.pop("transformers") for own in pinned] == [
+        name.removeprefix("generate-") for name in releases
+    ]
+    assert all(own == pinned[0] for own in pinned)
+
+
+def pins(problem: Problem, environment: str) -> dict[str, str]:
+    """Return the version of each package of an environment's lock."""
+    lock = problem.environments[environment].lock
+    assert lock
+    text = (problem.folder / lock).read_text()
+    return dict(re.findall(r"^([\w-]+)==(\S+)", text, re.MULTILINE))
 
 
 def test_all_contenders_are_rungs(problem: Problem) -> None:

@@ -4,6 +4,9 @@ import re
 
 import pytest
 
+from harness.analysis import bisection
+from harness.analysis.measured import Measured
+from harness.analysis.metrics import Metrics
 from harness.evidence.tables import Tables
 from harness.problem.model import Problem
 from harness.problem.plan import Cell, Selected, plan
@@ -40,6 +43,8 @@ ITL_MS = {
     "mixed-160": 8.3,
 }
 RAGGED_MS = {"static": 20, "continuous": 12}
+VERSIONS_MS = {"generate": 5, "generate-4.51.3": 6, "generate-4.52.4": 6}
+VERSIONS_MS |= {"generate-4.53.0": 12, "generate-4.55.4": 12}
 DURING_MS = {"whole": 566, "ahead": 97, "budget-1056": 53, "budget-544": 34, "budget-160": 27}
 DURING_MS["mixed-160"] = 12
 STEP_MS = {"eager": 12.0, "graphs": 9.0, "ahead": 8.0, "fused": 6.0}
@@ -47,8 +52,8 @@ GPU_MS, FLOOR_MS = 5.9, 5.5
 
 
 def itl_ms(planned: Cell) -> float:
-    slower = RAGGED_MS if planned.case == "ragged" else {}
-    return slower.get(planned.variant, ITL_MS[planned.variant])
+    own = {"ragged": RAGGED_MS, "versions": VERSIONS_MS}.get(planned.case, {})
+    return own[planned.variant] if planned.variant in own else ITL_MS[planned.variant]
 
 
 def recorded(cell: str, planned: Cell) -> dict[str, list[Row]]:
@@ -134,6 +139,19 @@ def test_everything_that_was_measured_is_told(problem: Problem, evidence: Tables
     text = render(TEMPLATE, page)
     missing = [line for line in text.splitlines() if "not measured" in line.lower()]
     assert len(missing) <= 7, missing
+
+
+def test_bisecting_finds_the_release_that_is_slower(problem: Problem, evidence: Tables) -> None:
+    names = [name for name in problem.variants if problem.covers("load", name, "versions", "cuda")]
+    metrics = Metrics(problem, evidence)
+
+    def ratio(of: str, over: str) -> Measured:
+        return metrics.ratio(("itl_p50", of, "versions"), ("itl_p50", over, "versions"))
+
+    for among in (names, [name for name in names if name != "generate"]):
+        found = bisection.change(among, lambda _: None, ratio)
+        assert (found.before, found.after) == ("generate-4.52.4", "generate-4.53.0")
+        assert found.is_told
 
 
 def test_the_first_screen_is_short(problem: Problem, evidence: Tables) -> None:

@@ -88,6 +88,13 @@ def test_variants_that_are_left_out_for_one_reason_stand_together(study: Problem
     )
 
 
+def test_a_variant_that_is_not_measured_there_is_not_left_out(study: Problem) -> None:
+    elsewhere = study.variants["other"].model_copy(update={"needs": "cpu"})
+    study = study.model_copy(update={"variants": study.variants | {"other": elsewhere}})
+    study = changed(study, but={"other": "it comes later"}, needs="cuda")
+    assert rows_of(advice.advice(judged(study, CLEAR)))[1][2] == "none measured"
+
+
 def test_of_many_variants_left_out_alike_the_first_and_the_last_are_named(study: Problem) -> None:
     other = study.variants["other"]
     more = {name: other.model_copy(update={"label": name}) for name in "bcde"}
