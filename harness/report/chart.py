@@ -141,11 +141,11 @@ def svg(chart: Any, **datasets: Rows) -> Figure:
 def _with_style(drawn: str) -> str:
     """Return an SVG with the style that acts where its reader prefers dark pages."""
     begin, end, rest = drawn.partition(">")
-    return f"{begin}{end}<style>{_dark_style()}</style>{rest}"
+    return f"{begin}{end}<style>{dark_style()}</style>{rest}"
 
 
 @cache
-def _dark_style() -> str:
+def dark_style() -> str:
     """Return the style: every line of a colour, and the fill of text; of marks the card's alone."""
     lines = (f'[stroke="{light}"]{{stroke:{dark}}}' for light, dark in IN_DARK.items())
     texts = (f'text[fill="{light}"]{{fill:{dark}}}' for light, dark in IN_DARK.items())

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from harness.cli import judgement, output
 from harness.ground.plain import plain
 from harness.report import card, index
-from harness.report.chart import svg
+from harness.report.chart import dark_style, svg
 from harness.report.page import Page
 from harness.report.worklog import render
 from harness.view import document
@@ -186,8 +186,12 @@ def test_titles_and_labels_are_drawn_as_they_are(figures: Figures) -> None:
         data = alt.Data(values=rows)  # type: ignore[no-untyped-call]
         x, y, colour = (alt.X("size:Q", title=text), alt.Y("label:N"), alt.Color("label:N"))
         drawn = svg(alt.Chart(data).mark_bar().encode(x=x, y=y, color=colour))
-        found = {element.tag for element in ElementTree.fromstring(drawn).iter()}  # noqa: S314 - our own
-        assert found <= {f"{SVG}{name}" for name in ("svg", "g", "path", "rect", "text", "line")}
+        elements = list(ElementTree.fromstring(drawn).iter())  # noqa: S314 - our own
+        found = {element.tag for element in elements}
+        names = ("svg", "g", "path", "rect", "text", "line", "style")
+        assert found <= {f"{SVG}{name}" for name in names}
+        (style,) = (element.text for element in elements if element.tag == f"{SVG}style")
+        assert style == dark_style()
     figures(payloads=len(TRIED))
 
 

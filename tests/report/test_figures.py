@@ -40,8 +40,9 @@ def test_type_is_legible_at_page_width_on_light_and_dark_pages(path: Path) -> No
     assert f'<rect width="{width:g}" height="{height:g}" fill="{chart.CARD}"' in svg
     shrunk = min(1.0, PAGE_WIDTH / width)
     filled = set(figures.fills(svg)) - {chart.CARD}
+    on_marks = (chart.CARD, chart.ON_DARK)
     for label in figures.labels(svg):
         assert label.size * shrunk >= 12, label
-        behind = [chart.CARD] if label.colour != chart.CARD else sorted(filled)
+        behind = sorted(filled) if label.colour in on_marks else [chart.CARD]
         best = max(colours.contrast(label.colour, colour) for colour in behind)
         assert best >= 4.3, label
