@@ -170,12 +170,12 @@ def builds(problem: Problem, target: Target, options: Options) -> tuple[Build, .
     else:
         torch["PROBE_LOCK"] = PROBE_LOCK.name
     docker, locks = CHECKOUT / "docker", CHECKOUT / "requirements"
-    sources = {
+    shared = {
         f"docker/{name}": docker / name for name in ("Dockerfile", "install-locked", "tools.lock")
     }
     locks_of_cells = [*sorted(locks.glob("torch-*.lock")), PROBE_LOCK]
-    sources |= {f"requirements/{path.name}": path for path in locks_of_cells}
-    base = Build("base", sources, "docker/Dockerfile", torch | options.named_arguments(), wheels)
+    shared |= {f"requirements/{path.name}": path for path in locks_of_cells}
+    base = Build("base", shared, "docker/Dockerfile", torch | options.named_arguments(), wheels)
     text = (folder / "Dockerfile").read_text(encoding="utf-8")
     offered = {"NVCC": "with" if target.gpu else "without"} | options.named_arguments()
     arguments = {"BASE": base.tag} | _declared(text, offered)

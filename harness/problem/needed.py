@@ -70,7 +70,7 @@ class _Search:
 
 
 def _needs(folder: Path) -> list[str]:
-    """Return what the manifest in ``folder`` says that it needs, as far as that is understood."""
+    """Return the names under ``needs_problems`` of the manifest in ``folder``."""
     match located_yaml.read(folder / MANIFEST).data:
         case {"needs_problems": list(names)}:
             return [name for name in names if isinstance(name, str)]

@@ -25,6 +25,8 @@ def used(scripts: Iterable[Path], folders: Sequence[Path]) -> dict[str, Path]:
     file does, if one of them has its name in a text, to start or to read it. Which kernels a file
     compiles it may put together, so all count.
     """
+    if not folders:  # most problems need none, and to parse their scripts takes a while
+        return {}
     files = {path: folder for folder in folders for path in of(folder)}
     found: dict[Path, None] = {}
     left = [*scripts, *(path for path in files if path.suffix in (".cu", ".cuh"))]
