@@ -4,6 +4,7 @@ import math
 import statistics
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from harness.analysis import students_t
 from harness.analysis.metrics import Metrics
@@ -41,21 +42,24 @@ class Entry:
     half_width: float | None
 
     @property
+    def differs(self) -> bool:
+        """Return whether what was saved differs from zero by more than its interval."""
+        return self.saved is not None and abs(self.saved) > (self.half_width or 0.0)
+
+    @property
     def error(self) -> float | None:
         """Return the prediction's distance as a fraction of what was saved, None if unknown.
 
-        All rows count, also those that saved less than their interval: what a prediction is off by
-        is largest there. Infinite where nothing was saved.
+        A fraction of what does not differ from zero says nothing of the prediction.
         """
-        if self.predicted is None or self.saved is None:
+        if self.predicted is None or self.saved is None or not self.differs:
             return None
-        distance = abs(self.predicted - self.saved)
-        return distance / abs(self.saved) if self.saved else math.inf
+        return abs(self.predicted - self.saved) / abs(self.saved)
 
     @property
     def wrong_sign(self) -> bool:
         """Return whether a gain was predicted and a loss measured, or the other way round."""
-        return (self.predicted or 0.0) * (self.saved or 0.0) < 0
+        return self.differs and (self.predicted or 0.0) * (self.saved or 0.0) < 0
 
     @property
     def agrees(self) -> bool | None:
@@ -152,7 +156,17 @@ def _by_round(
         yield statistics.median(over[number]) - statistics.median(of[number])
 
 
+def shortened(metrics: Metrics, case: str, metric: str, rows: Sequence[Entry]) -> float | None:
+    """Return by how much the last step is shorter than the first, by the times of both alone.
+
+    None where a step between them is missing.
+    """
+    if any(one.variants[-1] != after.before for one, after in pairwise(rows)):
+        return None
+    return _mean(list(_by_round(metrics, case, metric, rows[0].before, rows[-1].variants[-1])))[0]
+
+
 def median_error(rows: Sequence[Entry]) -> float | None:
-    """Return the median of the predictions' errors over all rows, None where none is known."""
+    """Return the median of the predictions' errors, None where none is known."""
     errors = [entry.error for entry in rows if entry.error is not None]
     return statistics.median(errors) if errors else None

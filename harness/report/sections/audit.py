@@ -1,7 +1,6 @@
 """The audit of a step, and what each fix of a ledger was predicted to save and saved."""
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -101,38 +100,54 @@ def median_error(
 def ledger(page: Page, case: CaseName, of: Savings, joined: Sequence[VariantName] = ()) -> Markdown:
     """Return a row a variant after the first: what it was predicted to save, and what it saved.
 
-    A variant of ``joined`` shares the row of the variant after it.
+    A variant of ``joined`` shares the row of the variant after it. What was not measured has none.
     """
     entries = of.entries(page, case, joined)
-    if all(entry.saved is None for entry in entries):
+    known = [entry for entry in entries if entry.saved is not None]
+    if not known:
         return not_measured("Predicted and measured savings")
     unit = page.problem.metric(of.metric).unit
     rows = []
-    for entry in entries:
+    for entry in known:
         values = [entry.predicted, entry.saved]
         shown = [_NONE if value is None else number(value) for value in values]
-        if entry.saved is not None and entry.half_width is not None:
+        if entry.half_width is not None:
             shown[1] += f" ± {number(entry.half_width, 2)}"
         error = _NONE if entry.error is None else _percent(entry.error)
         error += " (wrong sign)" * entry.wrong_sign
         labels = [page.problem.variants[name].label for name in entry.variants]
         rows.append([escape("; ".join(labels)), *shown, error])
     head = ["fix", f"predicted, {unit}", f"saved, {unit}", "error of the prediction"]
-    middle = _median(entries)
-    said = [f"Median error of the predictions, over all rows: {middle}."] if middle else []
-    if wrong := sum(entry.wrong_sign for entry in entries):
-        said.append(f"{wrong} of {len(entries)} foresaw the wrong sign.")
-    agreeing = [entry.agrees for entry in entries if entry.agrees is not None]
-    if agreeing:
-        said.append(
-            f"{sum(agreeing)} of {len(agreeing)} lie within the interval of what was saved."
-        )
-    both = [(entry.predicted, entry.saved) for entry in entries if entry.saved is not None]
-    expected = sum(predicted or 0.0 for predicted, _ in both)
-    saved = sum(saved for _, saved in both)
-    of_unit = escape(unit)
-    said += [f"Together: {number(expected)} {of_unit} predicted, {number(saved)} {of_unit} saved."]
+    said = [*_errors(known), _together(page, case, of, known)]
+    if missing := len(entries) - len(known):
+        said.append(f"{missing} of {len(entries)} fixes were not measured.")
     return Markdown(f"{table(head, rows, whole=True)}\n\n*{' '.join(said)}*")
+
+
+def _errors(entries: Sequence[ledgers.Entry]) -> Iterator[str]:
+    """Yield how far predictions are off, where what was saved differs from zero."""
+    differ = [entry for entry in entries if entry.differs]
+    if len(differ) < len(entries):
+        yield f"{len(differ)} of {len(entries)} savings differ from zero; the others have no error."
+    if middle := _median(entries):
+        yield f"Median error of the predictions: {middle}."
+    if wrong := sum(entry.wrong_sign for entry in entries):
+        yield f"{wrong} of {len(differ)} foresaw the wrong sign."
+    agreeing = [entry.agrees for entry in differ if entry.agrees is not None]
+    if agreeing:
+        yield f"{sum(agreeing)} of {len(agreeing)} lie within the interval of what was saved."
+
+
+def _together(page: Page, case: str, of: Savings, entries: Sequence[ledgers.Entry]) -> str:
+    """Return what all rows were predicted to save, and what the last step saves of the first."""
+    unit = escape(page.problem.metric(of.metric).unit)
+    expected = number(sum(entry.predicted or 0.0 for entry in entries))
+    added = number(sum(entry.saved or 0.0 for entry in entries))
+    whole = ledgers.shortened(page.metrics, case, of.metric, entries)
+    if whole is None or number(whole) == added:
+        return f"Together: {expected} {unit} predicted, {added} {unit} saved."
+    saved = f"the rows' savings add up to {added} {unit}; the step got {number(whole)} {unit} shorter"
+    return f"Together: {expected} {unit} predicted; {saved}."
 
 
 def _median(entries: Sequence[ledgers.Entry]) -> str:
@@ -142,4 +157,4 @@ def _median(entries: Sequence[ledgers.Entry]) -> str:
 
 
 def _percent(error: float) -> str:
-    return "∞" if math.isinf(error) else f"{100 * error:.0f} %"
+    return f"{100 * error:.0f} %"
