@@ -32,7 +32,7 @@ _DURATIONS = {
 }
 """Classes by µs of the choice, of problems whose N and K are multiples of 8."""
 _COLUMNS = ("choice", "cold", "waiting")
-_HEAD = ["problems", "faster / slower", "choice", "L2 flushed", "without PDL"]
+_HEAD = ["problems", "faster / slower", "speed", "L2 flushed", "without PDL"]
 _EVEN = 100.0
 
 

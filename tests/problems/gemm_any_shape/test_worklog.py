@@ -26,7 +26,7 @@ from tests.support.hgemm import ANY_SHAPE, Cell
 from tests.support.reading import walk, words
 from tests.support.small_evidence import Row, ceiling, in_three, tables
 
-CONCLUDES = re.compile(r"(?:call w\.concludes|if w\.holds)\(([^)]*)\)")
+CONCLUDES = re.compile(r"(?:call w\.concludes|if w\.holds|w\.verdict)\(([^)]*)\)")
 HELD = re.compile(r"{% if w\.holds\([^)]*\) %}([^{]+){%")
 FIGURES = {"shapes", "neighbours", "waves", "steps", "few-rows", "regret", "squares", "others"}
 STATED: dict[str, dict[str, float]] = {
