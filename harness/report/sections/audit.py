@@ -146,8 +146,9 @@ def _together(page: Page, case: str, of: Savings, entries: Sequence[ledgers.Entr
     whole = ledgers.shortened(page.metrics, case, of.metric, entries)
     if whole is None or number(whole) == added:
         return f"Together: {expected} {unit} predicted, {added} {unit} saved."
-    saved = f"the rows' savings add up to {added} {unit}; the step got {number(whole)} {unit} shorter"
-    return f"Together: {expected} {unit} predicted; {saved}."
+    rows = f"the rows' savings add up to {added} {unit}"
+    step = f"the step got {number(whole)} {unit} shorter"
+    return f"Together: {expected} {unit} predicted; {rows}; {step}."
 
 
 def _median(entries: Sequence[ledgers.Entry]) -> str:
