@@ -27,6 +27,9 @@ Device = Literal["cuda", "cpu"]
 DEVICES: tuple[Device, ...] = ("cuda", "cpu")
 Name = str
 
+Capability = Annotated[str, Field(pattern=r"^[0-9]{1,2}\.[0-9]\+?$")]
+"""A GPU's compute capability: "9.0" for that one alone, "8.0+" for it and later ones."""
+
 MOST_ROUNDS = 1000
 Rounds = Annotated[int, Field(ge=1, le=MOST_ROUNDS)]
 

@@ -16,7 +16,16 @@ from pydantic import (
 
 from harness.evidence.kinds import KINDS
 from harness.problem import sources
-from harness.problem.fields import CaptureKind, Device, Line, Name, Rounds, Text, one_line
+from harness.problem.fields import (
+    Capability,
+    CaptureKind,
+    Device,
+    Line,
+    Name,
+    Rounds,
+    Text,
+    one_line,
+)
 from harness.problem.needed import Needed, needed
 from harness.problem.scripts import is_file
 from harness.problem.settings import Settings
@@ -48,6 +57,9 @@ class Variant(_Model):
     environment: Name
     options: dict[str, Any] = {}
     needs: Device | None = Field(None, description="the device without which it cannot run")
+    capability: Capability | None = Field(
+        None, description="the compute capability that its kernels need: 9.0 alone, or 8.0+"
+    )
     tunes: bool = Field(
         False, description="its first run has GPU and jobs to itself: see docs/measurement.md"
     )
@@ -67,6 +79,7 @@ class Case(_Model):
     params: dict[str, Any] = {}
     on_cpu: dict[str, Any] = Field({}, description="parameters that replace others on a CPU")
     needs: Device | None = None
+    capability: Capability | None = Field(None, description="as of a variant")
     rounds: Rounds | None = Field(None, description="of its timing cells, if not the capture's")
     gpus: int = Field(1, ge=1, le=1024, description="GPUs that a cell of the case uses")
     loads_host: bool = Field(

@@ -69,22 +69,36 @@ class Cell:
         return f"{self.case}.{self.variant}.{self.capture}.r{self.round}"
 
 
+@dataclass(frozen=True)
+class Able:
+    """What the machine and the engine can run; what is not known leaves out no cell.
+
+    ``gpus``: how many cells may use. ``capability``: their compute capability, such as "9.0".
+    ``images``: the engine runs cells whose environment is an image.
+    """
+
+    gpus: int | None = None
+    capability: str | None = None
+    images: bool = False
+
+
+ALL = Able()
+
+
 def plan(
     problem: Problem,
     selected: Selected,
     device: Device,
     *,
     caches: bool = True,
-    gpus: int | None = None,
-    images: bool = False,
+    here: Able = ALL,
 ) -> list[Cell]:
     """Return the cells in order: all timing first, variants back and forth by round, then the rest.
 
     The short path goes case by case, those that most claims wait for first, so that verdicts come
     early; in each case, timing comes first as well. Interleaving the rounds keeps a slow drift of
     the machine from looking like a difference between variants. Profiled captures are made once.
-    ``caches``: cells find what earlier ones tuned. ``gpus``: cells that use more are left
-    out; None leaves out none. ``images``: those whose environment is an image are kept.
+    ``caches``: cells find what earlier ones tuned. Cells that ``here`` cannot run are left out.
     """
     check_known(problem, selected)
     is_short = selected.short and has_short_path(problem)
@@ -97,7 +111,7 @@ def plan(
         for cell in planned.block(kind, cases)
         if not selected.names or cell.name in selected.names
     ]
-    cells = _that_can_run(problem, cells, gpus, images=images)
+    cells = _that_can_run(problem, cells, here)
     if is_short and not read:
         raise NothingToRunError(
             f"every headline claim of {problem.folder.name} needs more than a {device.upper()}",
@@ -111,27 +125,51 @@ def plan(
     return _alone(problem, cells, caches=caches)
 
 
-def _that_can_run(
-    problem: Problem, cells: list[Cell], gpus: int | None, *, images: bool
-) -> list[Cell]:
-    """Return the cells that so many GPUs and the engine can run; NothingToRunError if none.
-
-    ``images``: the engine runs cells whose environment is an image.
-    """
+def _that_can_run(problem: Problem, cells: list[Cell], here: Able) -> list[Cell]:
+    """Return the cells that can run ``here``; NothingToRunError if none can."""
     most = max((cell.gpus for cell in cells), default=0)
-    few = [cell for cell in cells if gpus is None or cell.gpus <= max(gpus, 1)]
+    few = [cell for cell in cells if here.gpus is None or cell.gpus <= max(here.gpus, 1)]
     if most and not few:
         raise NothingToRunError(
             f"nothing to run: every cell chosen uses {most} GPUs or more than this machine shows",
             remedy="CUDA_VISIBLE_DEVICES lists the GPUs that cells may use",
         )
-    kept = [cell for cell in few if images or not problem.environments[cell.environment].image]
-    if few and not kept:
+    able = [
+        cell
+        for cell in few
+        if here.capability is None
+        or all(_meets(here.capability, wanted) for wanted in _capabilities(problem, cell))
+    ]
+    if few and not able:
+        wanted = sorted({each for cell in few for each in _capabilities(problem, cell)})
+        raise NothingToRunError(
+            f"nothing to run: the GPU has compute capability {here.capability}, and every cell"
+            f" chosen needs {' and '.join(wanted)}",
+            remedy="run it on such a GPU",
+        )
+    kept = [
+        cell for cell in able if here.images or not problem.environments[cell.environment].image
+    ]
+    if able and not kept:
         raise NothingToRunError(
             "nothing to run: every cell chosen runs in an image of its environment",
             remedy="--engine docker or podman runs it",
         )
     return kept
+
+
+def _capabilities(problem: Problem, cell: Cell) -> list[str]:
+    """Return the compute capabilities that a cell's variant and case need."""
+    of = problem.variants[cell.variant], problem.cases[cell.case]
+    return [each.capability for each in of if each.capability]
+
+
+def _meets(capability: str, wanted: str) -> bool:
+    """Return whether a GPU's compute capability is ``wanted``, or later where that ends in "+"."""
+    has, least = (
+        tuple(map(int, text.removesuffix("+").split("."))) for text in (capability, wanted)
+    )
+    return has >= least if wanted.endswith("+") else has == least
 
 
 def has_short_path(problem: Problem) -> bool:

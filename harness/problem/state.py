@@ -10,7 +10,7 @@ from harness.problem import meaning
 from harness.problem.model import Case, Problem, Variant
 
 _MOST_SHOWN = 4
-_OF_NO_CELL = {"label", "rounds", "gpu_memory_gb"}
+_OF_NO_CELL = {"label", "rounds", "gpu_memory_gb", "capability"}
 """Fields of variants and cases that change nothing of what one cell does."""
 
 

@@ -24,7 +24,7 @@ def main(script: Path, arguments: list[str]) -> NoReturn:
     from harness.machine import target
     from harness.probe.names import INPUT
     from harness.problem import manifest
-    from harness.problem.plan import Selected, plan
+    from harness.problem.plan import Able, Selected, plan
 
     problem = manifest.load(script.resolve().parent)
     parser = argparse.ArgumentParser(
@@ -37,7 +37,9 @@ def main(script: Path, arguments: list[str]) -> NoReturn:
     asked = parser.parse_args(arguments)
     here = target.detect()
     kinds = (asked.capture,) if asked.capture else ()
-    cells = plan(problem, Selected((asked.variant,), (asked.case,), kinds, rounds=1), here.device)
+    chosen = Selected((asked.variant,), (asked.case,), kinds, rounds=1)
+    able = Able(capability=here.gpu.compute_capability if here.gpu else None)
+    cells = plan(problem, chosen, here.device, here=able)
     cell = next((each for each in cells if each.capture == unprofiled()), cells[0])
     if lock := problem.environments[cell.environment].lock:
         what = f"note: {cell.variant} is of {lock}; this is what {sys.executable} has installed"

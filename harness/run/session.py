@@ -16,7 +16,7 @@ from harness.ground.errors import UsageError
 from harness.machine.target import Target
 from harness.problem import comparisons, manifest
 from harness.problem.model import Problem
-from harness.problem.plan import Cell, Selected, has_short_path, plan
+from harness.problem.plan import Able, Cell, Selected, has_short_path, plan
 from harness.run import calibrate, durations, lanes, provenance
 from harness.run.durations import Key
 from harness.run.execute import Execution, Notify, locks, unfinished
@@ -100,9 +100,8 @@ class Here(Session):
     def of_all(self) -> int:
         """Return how many cells the problem has here, in the plan or not."""
         target = self.node.target
-        images = choose.runs_images(self.request.engine)
-        every = plan(self.problem, Selected(), target.device, gpus=len(target.gpus), images=images)
-        return len(every)
+        here = able(target, self.request.engine)
+        return len(plan(self.problem, Selected(), target.device, here=here))
 
     def durations(self) -> dict[Key, float]:
         """Return the seconds that the same cells took before on this model of machine."""
@@ -171,8 +170,7 @@ class Here(Session):
             self.selected,
             target.device,
             caches=engine.keeps_caches,
-            gpus=len(target.gpus),
-            images=choose.runs_images(self.request.engine),
+            here=able(target, self.request.engine),
         )
         jobs = self.jobs
         arguments = self.arguments(name, jobs, cells)
@@ -263,8 +261,8 @@ def session(request: Request) -> Here:
         node.check_clock(request.lock_mhz)
     request.options.check()
     selected = selection(request, problem, resumed)
-    images = choose.runs_images(request.engine)
-    cells = plan(problem, selected, node.target.device, gpus=len(node.target.gpus), images=images)
+    here = able(node.target, request.engine)
+    cells = plan(problem, selected, node.target.device, here=here)
     if request.part:
         number, count = request.part
         jobs = comparisons.jobs(problem, cells, max(1, count))
@@ -278,6 +276,12 @@ def session(request: Request) -> Here:
     if resumed:
         provenance.check_resumable(resumed, problem, node.target)
     return Here(request, problem, selected, cells, resumed, node)
+
+
+def able(target: Target, engine: str) -> Able:
+    """Return what a machine and an engine can run."""
+    capability = target.gpu.compute_capability if target.gpu else None
+    return Able(len(target.gpus), capability, choose.runs_images(engine))
 
 
 def asked(request: Request) -> tuple[Problem, Run | None]:

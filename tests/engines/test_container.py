@@ -24,7 +24,7 @@ from harness.machine import target
 from harness.machine.host import Host
 from harness.machine.target import Gpu, Target
 from harness.problem import manifest
-from harness.problem.plan import Cell, Selected, plan
+from harness.problem.plan import Able, Cell, Selected, plan
 from tests.support.manifests import GOOD, written
 
 GPU = Gpu(0, "GPU-1", "NVIDIA H200", "9.0", 150 << 30, "580.1", "13.0")
@@ -243,7 +243,7 @@ def test_a_cell_of_an_environment_with_an_image_runs_in_it_with_its_own_interpre
 ) -> None:
     problem = manifest.find(CHECKOUT / "problems", "9")
     chosen = Selected(("vllm",), ("at-once",))
-    asked = plan(problem, chosen, "cuda", images=True)[0]
+    asked = plan(problem, chosen, "cuda", here=Able(images=True))[0]
     built = make("docker", problem, Host(here()), Options())
     argv = built.command(asked, OUT, SCRATCH).argv
     image = problem.environments["vllm"].image

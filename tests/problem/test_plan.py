@@ -1,14 +1,15 @@
 """The plan: interleaved rounds, ids that change with their inputs, one tuning cell at a time."""
 
+import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from harness.ground.errors import UsageError
+from harness.ground.errors import ManifestError, UsageError
 from harness.problem.manifest import find, load
 from harness.problem.model import Problem
-from harness.problem.plan import Selected, plan
+from harness.problem.plan import Able, Selected, plan
 from tests.support.manifests import GOOD, written
 from tests.support.paths import ROOT
 
@@ -128,8 +129,39 @@ def test_cells_of_more_gpus_than_there_are_are_left_out(problem: Problem) -> Non
     name = next(iter(problem.cases))
     two = problem.cases[name].model_copy(update={"gpus": 2})
     problem = problem.model_copy(update={"cases": problem.cases | {name: two}})
-    every, fewer = (plan(problem, Selected(), "cuda", gpus=gpus) for gpus in (2, 1))
+    every, fewer = (plan(problem, Selected(), "cuda", here=Able(gpus)) for gpus in (2, 1))
     assert {cell.gpus for cell in every} == {1, 2}
     assert fewer == [cell for cell in every if cell.case != name]
     with pytest.raises(UsageError, match="every cell chosen uses 2 GPUs"):
-        plan(problem, Selected(cases=(name,)), "cuda", gpus=1)
+        plan(problem, Selected(cases=(name,)), "cuda", here=Able(1))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "has", "runs"),
+    [
+        ("9.0", "9.0", True),
+        ("9.0", "10.0", False),
+        ("9.0", "8.9", False),
+        ("8.9+", "8.6", False),
+        ("8.9+", "8.9", True),
+        ("8.9+", "10.0", True),
+    ],
+)
+def test_cells_of_another_compute_capability_are_left_out(
+    tmp_path: Path, wanted: str, has: str, runs: bool
+) -> None:
+    text = GOOD.replace("label: Fast,", f'label: Fast, capability: "{wanted}",')
+    problem = load(written(tmp_path, text))
+    every = plan(problem, Selected(), "cuda")
+    made = plan(problem, Selected(), "cuda", here=Able(capability=has))
+    assert made == (every if runs else [cell for cell in every if cell.variant != "fast"])
+    if not runs:
+        told = f"compute capability {has}, and every cell chosen needs {re.escape(wanted)}"
+        with pytest.raises(UsageError, match=told):
+            plan(problem, Selected(("fast",)), "cuda", here=Able(capability=has))
+
+
+def test_a_capability_is_a_number_of_two_parts(tmp_path: Path) -> None:
+    text = GOOD.replace("label: Fast,", "label: Fast, capability: sm_90,")
+    with pytest.raises(ManifestError, match=r"line 8: variants\.fast\.capability"):
+        load(written(tmp_path, text))

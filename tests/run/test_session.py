@@ -13,6 +13,7 @@ from harness.evidence.provenance import RunArguments
 from harness.ground import checkout, files
 from harness.ground.errors import HarnessError
 from harness.machine.host import Host
+from harness.machine.target import Gpu
 from harness.problem import manifest
 from harness.problem.plan import Selected, plan
 from harness.run import provenance
@@ -153,3 +154,16 @@ def test_a_run_goes_on_with_the_plan_that_it_recorded(house: Path, short_run: Ru
     understood = session(Request("9", engine="local", resume=short_run.folder))
     assert {cell.name for cell in understood.cells} == short_run.provenance.planned
     assert understood.to_run == understood.cells
+
+
+@pytest.mark.parametrize(("capability", "planned"), [("8.6", {"slow"}), ("9.0", {"slow", "fast"})])
+def test_a_gpu_runs_what_its_compute_capability_allows(
+    house: Path, monkeypatch: pytest.MonkeyPatch, capability: str, planned: set[str]
+) -> None:
+    written(house / "problems", GOOD.replace("label: Fast,", 'label: Fast, capability: "8.9+",'))
+    gpu = Gpu(0, "GPU-1", "a GPU", capability, 24 << 30, "580.1", "13.0")
+    node = Host(replace(on_cpu().target, gpu=gpu))
+    monkeypatch.setattr(Host, "detect", lambda: node)
+    made = session(Request("9", engine="local"))
+    assert {cell.variant for cell in made.cells} == planned
+    assert made.of_all() == len(made.cells)

@@ -11,7 +11,7 @@ from harness.ground.endings import uninterrupted
 from harness.ground.errors import ToolError, UsageError
 from harness.problem import comparisons
 from harness.problem.model import Problem
-from harness.problem.plan import Cell, plan
+from harness.problem.plan import Able, Cell, plan
 from harness.run import provenance
 from harness.run.cluster import slurm
 from harness.run.cluster.job import JobPart
@@ -168,7 +168,7 @@ def session(request: Request, profile: Profile) -> OnCluster:
     if resumed:
         _check_resumable(resumed, problem, profile)
     selected = selection(request, problem, resumed)
-    cells = plan(problem, selected, profile.device, gpus=profile.gpus)
+    cells = plan(problem, selected, profile.device, here=Able(profile.gpus))
     return OnCluster(request, problem, selected, cells, resumed, profile)
 
 
