@@ -50,16 +50,18 @@ class Entry:
     def error(self) -> float | None:
         """Return the prediction's distance as a fraction of what was saved, None if unknown.
 
-        A fraction of what does not differ from zero says nothing of the prediction.
+        All rows have one, also those that saved less than their interval: what a prediction is off
+        by is largest there. Infinite where nothing was saved.
         """
-        if self.predicted is None or self.saved is None or not self.differs:
+        if self.predicted is None or self.saved is None:
             return None
-        return abs(self.predicted - self.saved) / abs(self.saved)
+        distance = abs(self.predicted - self.saved)
+        return distance / abs(self.saved) if self.saved else math.inf
 
     @property
     def wrong_sign(self) -> bool:
         """Return whether a gain was predicted and a loss measured, or the other way round."""
-        return self.differs and (self.predicted or 0.0) * (self.saved or 0.0) < 0
+        return (self.predicted or 0.0) * (self.saved or 0.0) < 0
 
     @property
     def agrees(self) -> bool | None:
@@ -167,6 +169,6 @@ def shortened(metrics: Metrics, case: str, metric: str, rows: Sequence[Entry]) -
 
 
 def median_error(rows: Sequence[Entry]) -> float | None:
-    """Return the median of the predictions' errors, None where none is known."""
+    """Return the median of the predictions' errors over these rows, None where none is known."""
     errors = [entry.error for entry in rows if entry.error is not None]
     return statistics.median(errors) if errors else None

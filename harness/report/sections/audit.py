@@ -1,5 +1,6 @@
 """The audit of a step, and what each fix of a ledger was predicted to save and saved."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -125,17 +126,19 @@ def ledger(page: Page, case: CaseName, of: Savings, joined: Sequence[VariantName
 
 
 def _errors(entries: Sequence[ledgers.Entry]) -> Iterator[str]:
-    """Yield how far predictions are off, where what was saved differs from zero."""
+    """Yield how far predictions are off: over all rows, and where the saving is not zero."""
+    if middle := _median(entries):
+        yield f"Median error of the predictions, over all rows: {middle}."
     differ = [entry for entry in entries if entry.differs]
     if len(differ) < len(entries):
-        yield f"{len(differ)} of {len(entries)} savings differ from zero; the others have no error."
-    if middle := _median(entries):
-        yield f"Median error of the predictions: {middle}."
-    if wrong := sum(entry.wrong_sign for entry in entries):
-        yield f"{wrong} of {len(differ)} foresaw the wrong sign."
+        clear = f"{len(differ)} of {len(entries)} savings differ from zero"
+        yield f"{clear}; over these it is {_median(differ)}." if differ else f"{clear}."
     agreeing = [entry.agrees for entry in differ if entry.agrees is not None]
     if agreeing:
-        yield f"{sum(agreeing)} of {len(agreeing)} lie within the interval of what was saved."
+        these = "these" if len(agreeing) < len(entries) else f"{len(agreeing)}"
+        yield f"{sum(agreeing)} of {these} lie within the interval of what was saved."
+    if wrong := sum(entry.wrong_sign for entry in entries):
+        yield f"{wrong} of {len(entries)} foresaw the wrong sign."
 
 
 def _together(page: Page, case: str, of: Savings, entries: Sequence[ledgers.Entry]) -> str:
@@ -158,4 +161,4 @@ def _median(entries: Sequence[ledgers.Entry]) -> str:
 
 
 def _percent(error: float) -> str:
-    return f"{100 * error:.0f} %"
+    return "∞" if math.isinf(error) else f"{100 * error:.0f} %"

@@ -96,7 +96,7 @@ def ledger(
     savings = sections.Savings("step", "expected", names, paired)
     middle = sections.median_error(of_page, "small", savings, joined)
     shown = sections.ledger(of_page, "small", savings, joined)
-    said = f"Median error of the predictions: {middle}."
+    said = f"Median error of the predictions, over all rows: {middle}."
     assert (said in shown) == (middle != "–")
     return shown
 
@@ -107,8 +107,10 @@ def test_a_prediction_is_held_against_what_each_round_saved(predicting: Problem)
     )
     (row,) = rows_of(shown)[1:]
     assert row == ["Fast", "5", "4 ± 0", "25 %"]
-    said = "Median error of the predictions: 25 %. 0 of 1 lie within the interval"
-    assert f"*{said} of what was saved. Together: 5 ms predicted, 4 ms saved.*" in shown
+    said = "Median error of the predictions, over all rows: 25 %. 0 of 1 lie within"
+    assert (
+        f"*{said} the interval of what was saved. Together: 5 ms predicted, 4 ms saved.*" in shown
+    )
 
 
 def test_predictions_within_the_interval_of_what_was_saved_are_counted(
@@ -125,15 +127,22 @@ def test_predictions_within_the_interval_of_what_was_saved_are_counted(
         assert f"{count} of 1 lie within the interval of what was saved." in shown
 
 
-def test_of_a_saving_that_does_not_differ_from_zero_a_prediction_has_no_error(
-    predicting: Problem,
-) -> None:
+def test_a_saving_that_does_not_differ_from_zero_counts_and_is_told(predicting: Problem) -> None:
     """Rounds save 1 and -0.5 ms, 0.25 in the mean, where 1 was expected; or nothing at all."""
-    for rounds in ((9.0, 12.5), (10.0, 12.0)):
+    for rounds, error in (((9.0, 12.5), "300 %"), ((10.0, 12.0), "∞")):
         shown = ledger(predicting, timed("slow", None, 10.0, 12.0), timed("fast", 1.0, *rounds))
         (row,) = rows_of(shown)[1:]
-        assert row[-1] == "–"
-        assert "*0 of 1 savings differ from zero; the others have no error. Together:" in shown
+        assert row[-1] == error
+        assert f"over all rows: {error}. 0 of 1 savings differ from zero. Together:" in shown
+
+
+def test_the_error_over_savings_that_differ_from_zero_stands_beside(predicting: Problem) -> None:
+    third = predicting.variants["fast"].model_copy(update={"label": "Faster"})
+    known = predicting.model_copy(update={"variants": predicting.variants | {"faster": third}})
+    slow, fast = timed("slow", None, 10.0, 12.0), timed("fast", 5.0, 6.0, 8.0)
+    shown = ledger(known, slow, fast, timed("faster", 1.0, 5.0, 8.5))
+    assert [row[-1] for row in rows_of(shown)[1:]] == ["25 %", "300 %"]
+    assert "over all rows: 162 %. 1 of 2 savings differ from zero; over these it is 25 %." in shown
 
 
 def test_a_prediction_of_the_wrong_sign_is_told(predicting: Problem) -> None:
