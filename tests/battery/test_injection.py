@@ -137,6 +137,7 @@ FIGURES = {
     "gpu_timeline": 'w.gpu_timeline("slow", "small", text, against="fast")',
     "timeline": 'w.timeline("b", "slow", "small", text)',
     "region_bars": 'w.region_bars("c", "time", ("slow", "small"), text, [])',
+    "variant_bars": 'w.variant_bars("g", "time", "small", ["slow", "fast"], text)',
     "parts": 'w.parts("d", "small", ["slow", "fast"], text, total="time", metrics=["part"],'
     ' beside=["time"])',
     "sweep": 'w.sweep("e", "time", "m", ["small", "large"], ["slow", "fast"], text)',

@@ -71,6 +71,7 @@ SECTIONS: dict[str, Section] = {
     "left_out": elsewhere.left_out,
     "reference": reference.reference,
     "variants": variants.variants,
+    "variant_bars": variants.variant_bars,
     "parts": parts.parts,
     "parts_changed": parts.parts_changed,
     "kernels": kernels.kernels,

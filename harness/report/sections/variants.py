@@ -1,8 +1,10 @@
-"""The table of a case: a row a variant, a column a metric."""
+"""The table of a case, a row a variant and a column a metric; and bars of one metric."""
 
 from collections import Counter
+from collections.abc import Sequence
 
-from harness.report.arguments import CaseName, MetricName
+from harness.report.arguments import CaseName, MetricName, VariantName
+from harness.report.bars import Bar, draw_bars
 from harness.report.columns import NOT_MEASURED
 from harness.report.escape import Markdown, table
 from harness.report.numbers import in_cell
@@ -31,6 +33,24 @@ def variants(
             cells.append(in_cell(page.metrics.ratio((ratio, name, case), (ratio, base, case))))
         rows.append([problem.variants[name].label, *cells])
     return table(head, rows) if rows else not_measured()
+
+
+def variant_bars(
+    page: Page,
+    name: str,
+    metric: MetricName,
+    case: CaseName,
+    variants: Sequence[VariantName],
+    caption: str,
+) -> Markdown:
+    """Draw a metric of a case's variants, in their order, the baseline's value as a line."""
+    problem = page.problem
+    entries = [
+        Bar(problem.variants[each].label, metric, each, case, each == problem.baseline)
+        for each in variants
+    ]
+    alt = f"{problem.metric(metric).label}, {case}"
+    return page.figure(name, alt, draw_bars(page, metric, entries), caption)
 
 
 def _labels(page: Page, metrics: list[str]) -> list[str]:
