@@ -13,6 +13,7 @@ from harness.report.escape import Markdown, escape, prose, table
 from harness.report.numbers import measured
 from harness.report.page import Page
 from harness.report.sections.claims import link, named
+from harness.report.sections.details import details
 
 _HEAD = ["do this", "you gain", "best alternative", "it holds for", "it costs", "claim"]
 _SHOWN: tuple[Verdict, ...] = ("reproduced", "tie", "undecided", "described")
@@ -24,8 +25,8 @@ def advice(page: Page) -> Markdown:
 
     Reproduced advice comes first, each verdict in the manifest's order: its author puts first what
     who has the problem should do. Refuted advice is left out: the claims' table names the better
-    variant. Below the table stand the reasons of undecided and described advice, and advice that
-    was not measured.
+    variant. Below the table stand the reasons of undecided and described advice, the alternatives
+    that were left out, and advice that was not measured.
     """
     results = advised(page.results)
     shown = sorted(
@@ -37,6 +38,7 @@ def advice(page: Page) -> Markdown:
     parts = [
         _table(page, shown) if shown else none,
         _open(page, shown),
+        _alternatives(page, shown),
         _unmeasured(unmeasured),
     ]
     return Markdown("\n\n".join(part for part in parts if part))
@@ -106,9 +108,8 @@ def _costs(problem: Problem, result: AdviceResult) -> Markdown:
 
 
 def _rival(problem: Problem, result: AdviceResult) -> Markdown:
-    """Return the alternative that comes closest in any case, how far behind, and who was left out.
+    """Return the nearest alternative of any case, how far behind it is, and how many are left out.
 
-    What its cases do not measure is no alternative, so it was not left out.
     An alternative that is neither better nor worse by 1 %, with its whole interval, is a tie.
     """
     compared = [gain for gain in result.gains if gain.rival]
@@ -122,13 +123,35 @@ def _rival(problem: Problem, result: AdviceResult) -> Markdown:
         parts.append(f"{label}: {_standing(nearest)}{where}")
     else:
         parts.append("none measured")
+    if count := sum(map(len, _left_out(problem, result).values())):
+        parts.append(f"{count} left out")
+    return Markdown("; ".join(parts))
+
+
+def _left_out(problem: Problem, result: AdviceResult) -> dict[str, list[str]]:
+    """Return the labels of the alternatives left out, by reason.
+
+    What the advice's cases do not measure is no alternative, so it was not left out.
+    """
     labels: dict[str, list[str]] = {}
     for name in needs.measured(problem, result.claim, problem.variants):
         if name in result.claim.but:
             label = escape(problem.variants[name].label)
             labels.setdefault(result.claim.but[name], []).append(label)
-    parts += [f"left out: {_listed(alike)} ({prose(why)})" for why, alike in labels.items()]
-    return Markdown("; ".join(parts))
+    return labels
+
+
+def _alternatives(page: Page, results: Sequence[AdviceResult]) -> Markdown:
+    """Return which alternatives each advice leaves out, and why; folded away."""
+    lines = []
+    for result in results:
+        left = _left_out(page.problem, result)
+        if left:
+            told = "; ".join(f"{_listed(alike)} ({prose(why)})" for why, alike in left.items())
+            lines.append(f"- {named(page, result)}: {told}.")
+    if not lines:
+        return Markdown("")
+    return details(page, "Alternatives that are left out, and why", lambda: "\n".join(lines))
 
 
 def _standing(gain: Gain) -> str:

@@ -40,7 +40,7 @@ def test_advice_says_what_it_gains_where_and_for_what(study: Problem) -> None:
     assert row == [
         "Take `fast`.",
         "time: 1.5× at size_low (3_ms_→_2_ms), 2× at size_high (4_ms_→_2_ms)".replace("_", "\xa0"),
-        "none measured; left out: Other (its accuracy is lower)",
+        "none measured; 1 left out",
         "all sizes",
         "more memory",
         "[reproduced](#take-fast)",
@@ -83,9 +83,9 @@ def test_variants_that_are_left_out_for_one_reason_stand_together(study: Problem
     study = study.model_copy(update={"variants": study.variants | more})
     why = {"other": "it needs root", "b": "it is slower", "c": "it needs root"}
     shown = advice.advice(judged(changed(study, but=why), CLEAR))
-    assert rows_of(shown)[1][2] == (
-        "none measured; left out: Other; c (it needs root); left out: b (it is slower)"
-    )
+    assert rows_of(shown)[1][2] == "none measured; 3 left out"
+    left = "[`take-fast`](#take-fast): Other; c (it needs root); b (it is slower)."
+    assert f"why</summary>\n\n- {left}\n\n</details>" in shown
 
 
 def test_a_variant_that_is_not_measured_there_is_not_left_out(study: Problem) -> None:
@@ -101,7 +101,7 @@ def test_of_many_variants_left_out_alike_the_first_and_the_last_are_named(study:
     study = study.model_copy(update={"variants": study.variants | more})
     why = dict.fromkeys(("e", "d", "c", "b", "other"), "comes later")  # not the study's order
     shown = advice.advice(judged(changed(study, but=why), CLEAR))
-    assert "left out: 5 variants, from “Other” to “e” (comes later)" in shown
+    assert "(#take-fast): 5 variants, from “Other” to “e” (comes later)." in shown
 
 
 def test_advice_that_is_refuted_is_no_advice_and_its_claim_says_what_is_better(
