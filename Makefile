@@ -1,8 +1,8 @@
 # One line a target: everything is decided by the harness. `make help` lists them.
 .DEFAULT_GOAL := help
 HARNESS := .venv/bin/harness
-# One worker more than there are CPUs: many tests wait for a program, a container or a job.
-export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(shell echo $$(($$(nproc) + 1)))
+# Two workers more than there are CPUs: many tests wait for a program, a container or a job.
+export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(shell echo $$(($$(nproc) + 2)))
 # Tests work on small tables: handing them to another thread takes more CPU than it saves.
 test test-all: export POLARS_MAX_THREADS ?= 1
 .PHONY: help setup test test-all battery mutation nightly report browse lint format release

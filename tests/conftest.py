@@ -25,6 +25,10 @@ _FIRST = (
     "tests/engines/test_real_containers.py",
     "tests/battery/test_installed.py",
     "tests/run/cluster/test_real_slurm.py",
+    "tests/contribute/test_contribution.py",
+    "tests/run/test_by_hand.py",
+    "tests/test_release.py",
+    "tests/test_tutorial.py",
 )
 """Files that take longest: a worker that begins with one does not keep the others waiting."""
 

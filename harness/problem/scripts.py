@@ -7,7 +7,7 @@ identifier, or if a formatted text of the script matches it and its parts stand 
 import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -78,13 +78,12 @@ class Scripts:
                 words.update(re.findall(r"\w+", text))
                 continue
             try:
-                tree = ast.parse(text)
+                said, formatted = _of_python(text)
             except (SyntaxError, ValueError, RecursionError, MemoryError):
                 whole = False
                 continue
-            nodes = list(ast.walk(tree))
-            words.update(_said(nodes))
-            patterns.update(dict.fromkeys(_formatted(nodes)))
+            words.update(said)
+            patterns.update(dict.fromkeys(formatted))
         return _Words(frozenset(words), tuple(re.compile(each) for each in patterns), whole)
 
 
@@ -94,6 +93,13 @@ def _text(path: Path) -> str:
     except OSError as error:
         what = f"not readable: {error.strerror}"
         raise ManifestError(what, where=path, remedy="let its readers read it") from error
+
+
+@lru_cache(maxsize=256)
+def _of_python(text: str) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Return the words and patterns of a Python file: studies share files, and are read often."""
+    nodes = list(ast.walk(ast.parse(text)))
+    return frozenset(_said(nodes)), tuple(_formatted(nodes))
 
 
 def _said(nodes: Sequence[ast.AST]) -> Iterator[str]:

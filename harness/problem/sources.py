@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from harness.problem.scripts import is_file
@@ -55,9 +56,15 @@ def _named(script: Path) -> frozenset[str] | None:
     None if it cannot be read.
     """
     try:
-        nodes = list(ast.walk(ast.parse(script.read_bytes())))
+        return _named_in(script.read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+@lru_cache(maxsize=256)
+def _named_in(content: bytes) -> frozenset[str]:
+    """Return the same of a file's content: a problem's scripts are asked for several times."""
+    nodes = list(ast.walk(ast.parse(content)))
     return frozenset(name for node in nodes for name in _names(node))
 
 

@@ -6,6 +6,7 @@ style within the SVG draws card, text and lines in other colours; marks and the 
 
 import re
 import resource
+from collections.abc import Sequence
 from functools import cache
 from textwrap import wrap
 from typing import Any
@@ -44,6 +45,9 @@ FONT = 14
 """Pixels of the type; no figure is so wide that a page has to shrink it."""
 GAP = 8
 """Pixels between a mark and the text beside it."""
+
+HALO = {"stroke": CARD, "strokeWidth": 5, "strokeJoin": "round", "aria": False}
+"""The border in the colour of the card of a text on lines, which it parts."""
 
 _LINE = 16
 """Pixels from a line of a label to the next."""
@@ -117,22 +121,24 @@ def _wrapped(label: str) -> list[str]:
 
 def halo_text(chart: Any, **mark: Any) -> Any:
     """Return the chart's texts on a border in the colour of the card, which parts lines below."""
-    border = chart.mark_text(stroke=CARD, strokeWidth=5, strokeJoin="round", aria=False, **mark)
+    border = chart.mark_text(**HALO, **mark)
     return border + chart.mark_text(**mark)
 
 
-def svg(chart: Any, **datasets: Rows) -> Figure:
+def svg(chart: Any, layers: Sequence[dict[str, Any]] = (), **datasets: Rows) -> Figure:
     """Return a chart in the colours of the worklogs as SVG text.
 
     ``datasets``: the rows that the chart names; Altair copies those within it at every step.
+    ``layers`` lie above the chart's own, as Vega-Lite: Altair copies and checks each many times.
     """
     import vl_convert
 
     _check_address_space()
     held = {"datasets": datasets} if datasets else {}
-    specification = _plain(
-        chart.to_dict() | {"config": _config(), "background": CARD, "padding": 10} | held
-    )
+    made = chart.to_dict() | {"config": _config(), "background": CARD, "padding": 10} | held
+    if layers:
+        made["layer"] = [*made["layer"], *layers]
+    specification = _plain(made)
     figure = Figure(_with_style(vl_convert.vegalite_to_svg(specification, vl_version=VEGA_LITE)))
     figure.specification = specification
     return figure

@@ -20,6 +20,7 @@ from harness.ground.checkout import VARIABLE
 from tests.support import reports
 from tests.support.battery import Figures, part
 from tests.support.paths import DATA, ROOT
+from tests.support.warm import harness
 
 pytestmark = pytest.mark.installs
 
@@ -91,12 +92,8 @@ def test_the_archive_builds_the_same_wheel(built: tuple[Path, Path], tmp_path: P
 @pytest.fixture(scope="module")
 def inspected() -> dict[Path, str]:
     """What `harness inspect` says of a capture of each kind, in this checkout."""
-    said = {}
-    for capture in (DATA / name for name in CAPTURES):
-        argv = [sys.executable, "-m", "harness", "inspect", str(capture), "--json"]
-        done = subprocess.run(argv, cwd=ROOT, check=True, capture_output=True, text=True)
-        said[capture] = done.stdout
-    return said
+    captures = [DATA / name for name in CAPTURES]
+    return {each: harness("inspect", each, "--json").stdout for each in captures}
 
 
 class Installed:

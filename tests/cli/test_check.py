@@ -1,8 +1,6 @@
 """``harness check`` of a run whose cells ran on two GPUs."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +10,11 @@ from harness.store import run_folder
 from tests.support.manifests import GOOD, written
 from tests.support.origins import origin
 from tests.support.run_cells import cell, claims_of, timed
+from tests.support.warm import harness
 
 
 def checked(problem: Path, run: run_folder.Run) -> dict[str, Any]:
-    argv = [sys.executable, "-m", "harness", "check", str(problem), "--run", str(run.folder)]
-    done = subprocess.run([*argv, "--json"], check=False, capture_output=True, text=True)
+    done = harness("check", problem, "--run", run.folder, "--json")
     assert done.returncode == 0, done.stderr
     claims: list[dict[str, Any]] = json.loads(done.stdout)
     (claim,) = claims
@@ -68,11 +66,11 @@ def test_a_check_against_an_earlier_run_says_what_got_slower(
     tmp_path: Path, now: float, code: int, outcome: str
 ) -> None:
     runs = [timed(tmp_path / "runs", value) for value in (2.0, now)]
-    argv = [sys.executable, "-m", "harness", "check", str(written(tmp_path, GOOD)), "--json"]
+    argv = ["check", str(written(tmp_path, GOOD)), "--json"]
     argv += ["--run", str(runs[1].folder), "--against", str(runs[0].folder)]
     junit = tmp_path / "junit.xml"
     argv += ["--junit", str(junit), "--github"]
-    done = subprocess.run(argv, check=False, capture_output=True, text=True)
+    done = harness(*argv)
     assert done.returncode == code, done.stderr
     changes = json.loads(done.stdout)["changes"]
     by_variant = {change["variant"]: change["outcome"] for change in changes}
@@ -88,9 +86,9 @@ def test_a_check_against_another_gpu_is_refused(tmp_path: Path) -> None:
     target = {"name": "NVIDIA A100", "slug": "nvidia-a100", "device": "cuda"}
     known = runs[0].provenance
     runs[0].note(known.model_copy(update={"target": origin(target=target).target}))
-    argv = [sys.executable, "-m", "harness", "check", str(written(tmp_path, GOOD))]
+    argv = ["check", str(written(tmp_path, GOOD))]
     argv += ["--run", str(runs[1].folder), "--against", str(runs[0].folder)]
-    done = subprocess.run(argv, check=False, capture_output=True, text=True)
+    done = harness(*argv)
     assert (done.returncode, "its target is NVIDIA A100, not NVIDIA H200" in done.stderr) == (
         2,
         True,

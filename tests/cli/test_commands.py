@@ -1,20 +1,13 @@
 """The command line as a user meets it: one line, the right exit code, nothing half written."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from harness.cli.app import app
 from tests.support import reports
-from tests.support.paths import ROOT
-
-
-def harness(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    argv = [sys.executable, "-m", "harness", *arguments]
-    return subprocess.run(argv, cwd=cwd, check=False, capture_output=True, text=True)
+from tests.support.warm import harness
 
 
 @pytest.mark.parametrize(

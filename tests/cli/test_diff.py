@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ from typer.testing import CliRunner
 from harness.cli.diff import diff
 from tests.support import reports
 from tests.support.paths import ROOT
+from tests.support.warm import harness
 
 DATA = ROOT / "tests" / "data"
 REPORT = str(reports.KEPT.relative_to(ROOT))
@@ -31,11 +30,6 @@ def run(*arguments: object) -> str:
         raise result.exception
     assert result.exit_code == 0, result.output
     return str(result.stdout)
-
-
-def harness(*arguments: object) -> subprocess.CompletedProcess[str]:
-    argv = [sys.executable, "-m", "harness", "diff", *map(str, arguments)]
-    return subprocess.run(argv, cwd=ROOT, check=False, capture_output=True, text=True)
 
 
 def summed(change: dict[str, Any]) -> int:
@@ -155,7 +149,7 @@ BAD = {
 
 @pytest.mark.parametrize(("arguments", "message"), BAD.values(), ids=BAD)
 def test_bad_input_is_one_line_and_exit_2(arguments: tuple[object, ...], message: str) -> None:
-    done = harness(*arguments)
+    done = harness("diff", *arguments)
     assert done.returncode == 2, done
     assert "Traceback" not in done.stderr
     (line,) = done.stderr.strip().splitlines()
@@ -166,7 +160,7 @@ def test_bad_input_is_one_line_and_exit_2(arguments: tuple[object, ...], message
 def test_an_empty_capture_says_why_nothing_is_compared(tmp_path: Path) -> None:
     empty = tmp_path / "empty.json"
     empty.write_text('{"schemaVersion": 1, "traceEvents": []}')
-    done = harness(DATA / "torch/graph.json.gz", empty)
+    done = harness("diff", DATA / "torch/graph.json.gz", empty)
     assert done.returncode == 2
     assert done.stderr.startswith(f"harness: {empty}: no events of torch.profiler")
 

@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from harness.extract import door
 from harness.ground import files
 from harness.problem import manifest
 from harness.store import run_folder
-from tests.support import reports
+from tests.support import reports, warm
 from tests.support.manifests import GOOD, written
 from tests.support.origins import TARGET, origin
 from tests.support.paths import DATA, ROOT
@@ -37,9 +36,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def harness(checkout: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    argv = [sys.executable, "-m", "harness", *map(str, arguments)]
-    env = os.environ | {"WORKLOGS_CHECKOUT": str(checkout)}
-    return subprocess.run(argv, cwd=ROOT, env=env, check=False, capture_output=True, text=True)
+    return warm.harness(*arguments, env=os.environ | {"WORKLOGS_CHECKOUT": str(checkout)})
 
 
 def made_run(folder: Path, ratio: float, **more: Any) -> run_folder.Run:

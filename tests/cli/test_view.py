@@ -3,17 +3,16 @@
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.support.paths import DATA, ROOT
+from tests.support.warm import harness
 
 
 def view(*arguments: object) -> subprocess.CompletedProcess[str]:
-    argv = [sys.executable, "-m", "harness", "view", *map(str, arguments)]
-    return subprocess.run(argv, capture_output=True, text=True, cwd=ROOT, check=False)
+    return harness("view", *arguments)
 
 
 def test_two_captures_are_on_one_page_below_what_changed(tmp_path: Path) -> None:

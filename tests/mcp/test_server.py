@@ -19,6 +19,7 @@ from tests.support.manifests import GOOD, written
 from tests.support.paths import DATA, ROOT
 from tests.support.reports import REPORTS
 from tests.support.run_cells import timed
+from tests.support.warm import harness
 
 pytest.importorskip("mcp", reason="needs the extra mcp")
 REPORT = "1-torchao-float8/nvidia-h200"
@@ -45,9 +46,7 @@ def contents(folder: Path) -> dict[str, tuple[int, int]]:
 
 def printed(*arguments: object) -> Any:
     """Return what a command prints with --json."""
-    argv = [sys.executable, "-m", "harness", *map(str, arguments), "--json"]
-    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True)
-    return json.loads(done.stdout)
+    return json.loads(harness(*arguments, "--json").stdout)
 
 
 def test_the_tools_only_read_and_have_the_published_schemas(server: Connection) -> None:

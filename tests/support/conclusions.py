@@ -12,6 +12,7 @@ from harness.analysis.verdict import Verdict
 from harness.report import own_sections
 from harness.report.escape import Markdown
 from harness.report.page import Page
+from harness.report.sandbox import Sandbox
 from harness.report.sections import SECTIONS, Section, concludes
 from harness.report.worklog import render
 
@@ -48,7 +49,10 @@ class _Watched(Page):
 
 
 def draw_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Call each of a study's own sections once that reads no verdict, and draw no lines."""
+    """Call each of a study's own sections once that reads no verdict, and draw no lines.
+
+    Of the templates, which each page compiles anew, the code is kept as well.
+    """
     known_to = own_sections.known_to
     drawn: dict[tuple[str, str], object] = {}
 
@@ -70,6 +74,15 @@ def draw_once(monkeypatch: pytest.MonkeyPatch) -> None:
     def known(study: Path) -> dict[str, Section]:
         return {name: once(name, section) for name, section in known_to(study).items()}
 
+    codes: dict[tuple[str, Any], Any] = {}
+    compiled = Sandbox.compile
+
+    def compiled_once(sandbox: Sandbox, source: str, *named: Any) -> Any:
+        if (source, named) not in codes:
+            codes[source, named] = compiled(sandbox, source, *named)
+        return codes[source, named]
+
+    monkeypatch.setattr(Sandbox, "compile", compiled_once)
     monkeypatch.setattr(own_sections, "known_to", known)
     monkeypatch.setattr("vl_convert.vegalite_to_svg", lambda *_, **__: "<svg/>")
 

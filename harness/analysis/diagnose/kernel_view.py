@@ -6,7 +6,7 @@ where the report lacks the metric: what is not measured is never 0.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import polars as pl
 
@@ -96,8 +96,13 @@ def _instructions(table: pl.DataFrame) -> dict[int, tuple[Instruction, ...]]:
     code: dict[int, list[Instruction]] = {}
     columns = table.select("launch", "sass", "executed", "samples").sort("launch")
     for launch, sass, executed, samples in columns.iter_rows():
-        words = [word for word in (sass or "").split() if not word.startswith("@")]
-        opcode = words[0].partition(".")[0].rstrip(";") if words else ""
-        made = Instruction(opcode, sass or "", executed or 0, samples or 0)
+        made = Instruction(_opcode(sass or ""), sass or "", executed or 0, samples or 0)
         code.setdefault(launch, []).append(made)
     return {launch: tuple(rows) for launch, rows in code.items()}
+
+
+@lru_cache(maxsize=1 << 14)
+def _opcode(sass: str) -> str:
+    """Return an instruction's opcode without modifiers; kernels share most of their text."""
+    word = next((word for word in sass.split() if not word.startswith("@")), "")
+    return word.partition(".")[0].rstrip(";")

@@ -12,10 +12,10 @@ from harness.report.chart import (
     FONT,
     GAP,
     GREEN,
+    HALO,
     ORANGE,
     WIDTH,
     Rows,
-    halo_text,
     svg,
 )
 from harness.report.escape import Markdown
@@ -111,8 +111,8 @@ def draw_totals(rows: Rows, marks: Rows, unit: Unit) -> str:
             color=alt.Color("series:N", title=None, scale=alt.Scale(range=[BLUE, ORANGE])),
         )
     )
-    rule, text = _phases(marks, rows[-1]["index"])
-    return svg((line + rule + text).properties(width=WIDTH, height=_HEIGHT))
+    layered = alt.layer(line).properties(width=WIDTH, height=_HEIGHT)
+    return svg(layered, _phases(marks, rows[-1]["index"]))
 
 
 def draw_pools(rows: Rows, allocated: Rows, marks: Rows, unit: Unit) -> str:
@@ -132,11 +132,11 @@ def draw_pools(rows: Rows, allocated: Rows, marks: Rows, unit: Unit) -> str:
             stroke=alt.Stroke("series:N", title=None, scale=alt.Scale(range=[ORANGE])),
         )
     )
-    rule, text = _phases(marks, rows[-1]["index"])
     areas, reserved = _areas(rows, unit)
-    layered = (areas + line + rule + text).properties(width=WIDTH, height=_HEIGHT)
+    layered = (areas + line).properties(width=WIDTH, height=_HEIGHT)
     levels = [row | {"series": "allocated"} for row in allocated]
-    return svg(layered, reserved=reserved, allocated=levels)
+    phases = _phases(marks, rows[-1]["index"])
+    return svg(layered, phases, reserved=reserved, allocated=levels)
 
 
 def _events(rows: Rows) -> Any:
@@ -174,10 +174,8 @@ def _areas(rows: Rows, unit: Unit) -> tuple[Any, Rows]:
     return chart, areas
 
 
-def _phases(marks: Rows, last: int) -> tuple[Any, Any]:
-    """Return a line for each mark, and the names above them in as many rows as they need."""
-    import altair as alt
-
+def _phases(marks: Rows, last: int) -> list[dict[str, Any]]:
+    """Return layers: a line for each mark, and the names above in as many rows as they need."""
     named = [mark for mark in marks if mark["shown"]]
     spans = [_span(mark, last) for mark in named]
     tops = {
@@ -188,29 +186,34 @@ def _phases(marks: Rows, last: int) -> tuple[Any, Any]:
     for mark in marks:
         left, top = tops.get(mark["index"], (0.0, 0)) if mark["shown"] else (0.0, 0)
         placed.append(mark | {"left": left, "top": top})
-    rules = alt.layer(
-        *(
-            alt.Chart(alt.Data(values=[mark]))
-            .mark_rule(color=FAINT, strokeDash=[2, 3])
-            .encode(x="index:Q", y=alt.value(mark["top"]), y2=alt.value(_HEIGHT))
-            for mark in placed
-        )
-    )
-    names = alt.layer(
-        *(
-            halo_text(
-                alt.Chart(alt.Data(values=[mark])).encode(
-                    x=alt.value(mark["left"]), y=alt.value(mark["top"]), text="shown:N"
-                ),
-                align="left",
-                dx=4,
-                baseline="middle",
-            )
-            for mark in placed
-            if mark["shown"]
-        )
-    )
-    return rules, names
+    rules = [_rule(mark) for mark in placed]
+    names = [_name(mark) for mark in placed if mark["shown"]]
+    return [{"layer": rules}, {"layer": names}]
+
+
+def _rule(mark: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "data": {"values": [mark]},
+        "mark": {"type": "rule", "color": FAINT, "strokeDash": [2, 3]},
+        "encoding": {
+            "x": {"field": "index", "type": "quantitative"},
+            "y": {"value": mark["top"]},
+            "y2": {"value": _HEIGHT},
+        },
+    }
+
+
+def _name(mark: dict[str, Any]) -> dict[str, Any]:
+    text = {"type": "text", "align": "left", "baseline": "middle", "dx": 4}
+    return {
+        "data": {"values": [mark]},
+        "encoding": {
+            "x": {"value": mark["left"]},
+            "y": {"value": mark["top"]},
+            "text": {"field": "shown", "type": "nominal"},
+        },
+        "layer": [{"mark": text | HALO}, {"mark": text}],
+    }
 
 
 Span = tuple[float, float, float]

@@ -1,7 +1,9 @@
 """One profiled launch as its report gives it: counters by name, and instructions."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 
 @dataclass(frozen=True)
@@ -31,10 +33,26 @@ class Counted:
 
     def get(self, *names: str) -> float | None:
         """Return the first of the metrics that the report holds."""
-        return next((self.metrics[name] for name in names if name in self.metrics), None)
+        for name in names:
+            if name in self.metrics:
+                return self.metrics[name]
+        return None
 
     def total(self, *names: str) -> float | None:
         """Return the sum of the metrics, None if the report lacks one of them."""
         if any(name not in self.metrics for name in names):
             return None
         return sum(self.metrics[name] for name in names)
+
+    @cached_property
+    def by_opcode(self) -> Counter[str]:
+        """Return how often warps executed instructions, by opcode."""
+        counts = Counter[str]()
+        for each in self.instructions:
+            counts[each.opcode] += each.executed
+        return counts
+
+    @cached_property
+    def executed(self) -> int:
+        """Return how often warps executed instructions."""
+        return self.by_opcode.total()

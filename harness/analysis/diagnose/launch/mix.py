@@ -4,7 +4,8 @@ Opcodes: "Instruction Set Reference" of NVIDIA's CUDA Binary Utilities.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from harness.analysis.diagnose.launch.counted import Counted, Instruction
 
@@ -50,6 +51,7 @@ _NARROW = re.compile(r"\.[SU](8|16)\b")
 _MOVES = "IMAD.MOV"
 """In the name of a multiplication that moves a register or a constant."""
 _ONE_BIT = re.compile(r"LOP3\.LUT .*\b0x([0-9a-f]+), RZ, 0xc0\b")
+_FUSED = frozenset({"FFMA", "FFMA2"})
 _PIPES = {
     "fma": FP32 | MULTIPLY,
     "alu": LOGIC | {"FSETP", "FMNMX", "FSEL", "FCHK"},
@@ -60,7 +62,7 @@ _PIPES = {
 
 def share(view: Counted, opcodes: frozenset[str]) -> float | None:
     """Return the executed warp instructions of these opcodes as a fraction of all."""
-    return _of_all(view, [each for each in view.instructions if each.opcode in opcodes])
+    return _executed(view, opcodes) / view.executed if view.executed else None
 
 
 def executed(view: Counted, opcodes: frozenset[str], *, predicated: bool = False) -> int | None:
@@ -70,8 +72,14 @@ def executed(view: Counted, opcodes: frozenset[str], *, predicated: bool = False
     """
     if not view.instructions:
         return None
+    if not predicated:
+        return _executed(view, opcodes)
     rows = [each for each in view.instructions if each.opcode in opcodes]
-    return sum(each.executed for each in rows if not predicated or "@" in each.sass)
+    return sum(each.executed for each in rows if "@" in each.sass)
+
+
+def _executed(view: Counted, opcodes: frozenset[str]) -> int:
+    return sum(view.by_opcode[opcode] for opcode in opcodes)
 
 
 def narrow(view: Counted) -> float | None:
@@ -115,7 +123,7 @@ def moves(view: Counted) -> float:
 
 def _of_all(view: Counted, rows: Sequence[Instruction]) -> float | None:
     """Return how often warps executed some instructions, of all; None without instructions."""
-    whole = sum(each.executed for each in view.instructions)
+    whole = view.executed
     return sum(each.executed for each in rows) / whole if whole else None
 
 
@@ -136,22 +144,29 @@ def product_share(view: Counted) -> float | None:
     So is a product of matrices or a convolution computed; the factors of other formulas are
     constants, or results of arithmetic. In a loop, a register may be filled further down.
     """
-    makers: dict[int, str] = {}
-    for each in view.instructions:
-        _note(each, makers)
-    whole = products = 0
-    for each in view.instructions:
-        if each.opcode in ("FFMA", "FFMA2"):
-            whole += each.executed
-            products += each.executed if _multiplies_loaded(each.sass, makers) else 0
-        _note(each, makers)
-    return products / whole if whole else None
+    whole = _executed(view, _FUSED)
+    if not whole:
+        return None
+    made = [dict.fromkeys(_made(each), each.opcode) for each in view.instructions]
+    makers = {register: opcode for each in made for register, opcode in each.items()}
+    products = 0
+    for each, written_there in zip(view.instructions, made, strict=True):
+        if each.opcode in _FUSED and _multiplies_loaded(each.sass, makers):
+            products += each.executed
+        makers.update(written_there)
+    return products / whole
 
 
 def written(instruction: Instruction) -> set[int]:
     """Return the registers that a load or atomic writes: those named before its address."""
-    named = map(int, _REGISTER.findall(instruction.sass.partition("[")[0]))
+    named = registers(instruction.sass.partition("[")[0])
     return {number + word for number in named for word in range(words(instruction))}
+
+
+@lru_cache(maxsize=1 << 14)
+def registers(sass: str) -> tuple[int, ...]:
+    """Return the registers that a text of instructions names; kernels share most of their text."""
+    return tuple(map(int, _REGISTER.findall(sass)))
 
 
 def words_of_operands(view: Counted) -> float | None:
@@ -180,9 +195,9 @@ def results(instruction: Instruction) -> set[int]:
         return written(instruction)
     if instruction.opcode.startswith(("ST", "RED")):
         return set()
-    first = _REGISTER.findall(instruction.sass.partition(",")[0])
+    first = registers(instruction.sass.partition(",")[0])
     wide = any(word in instruction.sass for word in _WIDE) or instruction.opcode in FP64
-    return {number + word for number in map(int, first[-1:]) for word in range(1 + wide)}
+    return {number + word for number in first[-1:] for word in range(1 + wide)}
 
 
 def words(instruction: Instruction) -> int:
@@ -191,20 +206,17 @@ def words(instruction: Instruction) -> int:
     return 4 if ".128" in opcode else 2 if ".64" in opcode else 1
 
 
-def _note(instruction: Instruction, makers: dict[int, str]) -> None:
-    """Note the opcode that made the registers which an instruction writes."""
+def _made(instruction: Instruction) -> Iterable[int]:
+    """Return the registers that an instruction writes, of vectors the first but for loads."""
     if instruction.opcode in LOAD:
-        made = written(instruction)
-    else:
-        first = _REGISTER.findall(instruction.sass.partition(",")[0])
-        made = {int(number) for number in first[-1:]}
-    makers.update(dict.fromkeys(made, instruction.opcode))
+        return written(instruction)
+    return registers(instruction.sass.partition(",")[0])[-1:]
 
 
 def _multiplies_loaded(sass: str, makers: Mapping[int, str]) -> bool:
     """Return whether a fused multiply-add multiplies loaded values and keeps both."""
     operands = [_ALONE.fullmatch("".join(word.split()[-1:])) for word in sass.split(",")[:3]]
-    registers = [int(match[1]) for match in operands if match]
-    if len(set(registers)) != 3:
+    named = [int(match[1]) for match in operands if match]
+    if len(set(named)) != 3:
         return False
-    return all(makers.get(register) in LOAD for register in registers[1:])
+    return all(makers.get(register) in LOAD for register in named[1:])

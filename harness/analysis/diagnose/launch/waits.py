@@ -5,7 +5,6 @@ atomic that makes it. So samples count for the memory instruction shortly before
 the registers which the sampled instruction reads, or else for the instruction itself.
 """
 
-import re
 from collections.abc import Sequence
 
 from harness.analysis.diagnose.launch import mix, warps
@@ -13,7 +12,6 @@ from harness.analysis.diagnose.launch.counted import Counted, Instruction
 
 _BACK = 64
 """Instructions between a result and its first use: compilers hoist loads by a loop body."""
-_REGISTER = re.compile(r"\bR(\d{1,3})\b")
 _MADE_BY = mix.ATOMIC | mix.LOCAL | mix.LOAD | mix.CONSTANT
 
 
@@ -39,11 +37,11 @@ def _maker(sampled: Instruction, index: int, made: Sequence[tuple[int, str, set[
     """
     if sampled.opcode in _MADE_BY:
         return sampled.opcode
-    read = {int(number) for number in _REGISTER.findall(sampled.sass)}
-    for place, opcode, registers in reversed(made):
+    read = set(mix.registers(sampled.sass))
+    for place, opcode, written in reversed(made):
         if place < index - _BACK:
             break
-        if read & registers:
+        if read & written:
             return opcode
     return sampled.opcode
 
