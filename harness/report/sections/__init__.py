@@ -53,6 +53,7 @@ SECTIONS: dict[str, Section] = {
     "m": values.metric,
     "spread": values.spread,
     "ratio": values.ratio,
+    "sides": values.sides,
     "has": values.has,
     "says": values.fact,
     "captured": inventory.captured,

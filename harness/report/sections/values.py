@@ -14,9 +14,14 @@ def metric(
 
 
 def spread(page: Page, name: MetricName, variant: VariantName, case: CaseName) -> str:
-    """Return a metric's least and largest median of a process, such as "241 to 337 tok/s"."""
+    """Return a metric's least and largest median of a process, such as "241 to 337 tok/s".
+
+    Where both are equal it is one value.
+    """
     value = page.metrics.get(name, variant, case)
-    return between(*value.spread, value.unit) if value.spread else measured(value)
+    if value.spread is None or value.spread[0] == value.spread[1]:
+        return measured(value)
+    return between(*value.spread, value.unit)
 
 
 def ratio(
@@ -30,6 +35,12 @@ def ratio(
     """Return a metric of variant ``of`` over that of ``over``, or over ``over_metric`` of it."""
     below = (over_metric or name, over, case)
     return measured(page.metrics.ratio((name, of, case), below))
+
+
+def sides(page: Page, name: MetricName, of: VariantName, over: VariantName, case: CaseName) -> str:
+    """Return both values of a ratio, over the rounds that it has, such as "366 µs → 270 µs"."""
+    values = page.metrics.sides((name, of, case), (name, over, case))
+    return " → ".join(measured(value, interval=False) for value in values)
 
 
 def has(page: Page, name: MetricName, variant: VariantName, case: CaseName) -> bool:

@@ -25,6 +25,14 @@ def test_a_metric_and_a_ratio_have_their_unit(timed: Page) -> None:
     assert values.ratio(timed, "time", "fast", "slow", "small").startswith("2×")
 
 
+def test_both_sides_of_a_ratio_have_its_rounds(timed: Page) -> None:
+    assert values.sides(timed, "time", "slow", "fast", "small") == "2 ms → 4 ms"
+
+
+def test_equal_processes_are_one_value(timed: Page) -> None:
+    assert values.spread(timed, "time", "slow", "small") == "2 ms"
+
+
 def test_what_was_not_measured_is_not_there(timed: Page) -> None:
     assert values.has(timed, "time", "slow", "small")
     assert not values.has(timed, "time", "third", "small")
