@@ -44,7 +44,9 @@ class Entry:
     @property
     def differs(self) -> bool:
         """Return whether what was saved differs from zero by more than its interval."""
-        return self.saved is not None and abs(self.saved) > (self.half_width or 0.0)
+        if self.saved is None or self.half_width is None:
+            return False
+        return abs(self.saved) > self.half_width
 
     @property
     def error(self) -> float | None:

@@ -129,9 +129,10 @@ def _errors(entries: Sequence[ledgers.Entry]) -> Iterator[str]:
     """Yield how far predictions are off: over all rows, and where the saving is not zero."""
     if middle := _median(entries):
         yield f"Median error of the predictions, over all rows: {middle}."
-    differ = [entry for entry in entries if entry.differs]
-    if len(differ) < len(entries):
-        clear = f"{len(differ)} of {len(entries)} savings differ from zero"
+    bounded = [entry for entry in entries if entry.half_width is not None]
+    differ = [entry for entry in bounded if entry.differs]
+    if len(differ) < len(bounded):
+        clear = f"{len(differ)} of {len(bounded)} savings differ from zero"
         yield f"{clear}; over these it is {_median(differ)}." if differ else f"{clear}."
     agreeing = [entry.agrees for entry in differ if entry.agrees is not None]
     if agreeing:

@@ -136,6 +136,12 @@ def test_a_saving_that_does_not_differ_from_zero_counts_and_is_told(predicting: 
         assert f"over all rows: {error}. 0 of 1 savings differ from zero. Together:" in shown
 
 
+def test_of_one_process_nobody_can_say_what_differs_from_zero(predicting: Problem) -> None:
+    shown = ledger(predicting, timed("slow", None, 10.0), timed("fast", 5.0, 6.0))
+    assert rows_of(shown)[1] == ["Fast", "5", "4", "25 %"]
+    assert "differ" not in shown and "lie within" not in shown
+
+
 def test_the_error_over_savings_that_differ_from_zero_stands_beside(predicting: Problem) -> None:
     third = predicting.variants["fast"].model_copy(update={"label": "Faster"})
     known = predicting.model_copy(update={"variants": predicting.variants | {"faster": third}})
