@@ -111,7 +111,10 @@ def plan(
         for cell in planned.block(kind, cases)
         if not selected.names or cell.name in selected.names
     ]
-    cells = _that_can_run(problem, cells, here)
+    # Named cells were planned before: by a cluster's submission, or by the run that goes on.
+    cells = _that_can_run(
+        problem, cells, replace(here, capability=None) if selected.names else here
+    )
     if is_short and not read:
         raise NothingToRunError(
             f"every headline claim of {problem.folder.name} needs more than a {device.upper()}",

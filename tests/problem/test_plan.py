@@ -161,6 +161,14 @@ def test_cells_of_another_compute_capability_are_left_out(
             plan(problem, Selected(("fast",)), "cuda", here=Able(capability=has))
 
 
+def test_named_cells_run_as_they_were_planned(tmp_path: Path) -> None:
+    text = GOOD.replace("label: Fast,", 'label: Fast, capability: "9.0",')
+    problem = load(written(tmp_path, text))
+    planned = plan(problem, Selected(), "cuda")  # by a cluster's front end, which has no GPU
+    names = frozenset(cell.name for cell in planned)
+    assert plan(problem, Selected(names=names), "cuda", here=Able(capability="8.6")) == planned
+
+
 def test_a_capability_is_a_number_of_two_parts(tmp_path: Path) -> None:
     text = GOOD.replace("label: Fast,", "label: Fast, capability: sm_90,")
     with pytest.raises(ManifestError, match=r"line 8: variants\.fast\.capability"):
