@@ -75,6 +75,11 @@ class Target:
         return "cuda" if self.gpu else "cpu"
 
     @property
+    def capability(self) -> str | None:
+        """Return the GPU's compute capability, such as "9.0"; None without a GPU."""
+        return self.gpu.compute_capability if self.gpu else None
+
+    @property
     def name(self) -> str:
         """Return the name that a reader knows the target by."""
         return self.gpu.name if self.gpu else self.cpu

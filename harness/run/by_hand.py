@@ -38,8 +38,7 @@ def main(script: Path, arguments: list[str]) -> NoReturn:
     here = target.detect()
     kinds = (asked.capture,) if asked.capture else ()
     chosen = Selected((asked.variant,), (asked.case,), kinds, rounds=1)
-    able = Able(capability=here.gpu.compute_capability if here.gpu else None)
-    cells = plan(problem, chosen, here.device, here=able)
+    cells = plan(problem, chosen, here.device, here=Able(capability=here.capability))
     cell = next((each for each in cells if each.capture == unprofiled()), cells[0])
     if lock := problem.environments[cell.environment].lock:
         what = f"note: {cell.variant} is of {lock}; this is what {sys.executable} has installed"

@@ -280,8 +280,7 @@ def session(request: Request) -> Here:
 
 def able(target: Target, engine: str) -> Able:
     """Return what a machine and an engine can run."""
-    capability = target.gpu.compute_capability if target.gpu else None
-    return Able(len(target.gpus), capability, choose.runs_images(engine))
+    return Able(len(target.gpus), target.capability, choose.runs_images(engine))
 
 
 def asked(request: Request) -> tuple[Problem, Run | None]:
