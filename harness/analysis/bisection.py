@@ -1,8 +1,8 @@
 """Between which two of several versions a value changes, found by halving.
 
 The versions lie in their order, such as releases of a library. The first and the last are measured,
-then the one in the middle of what is left: the half with the greater ratio has the change, as long
-as one change outweighs the others. A version that gives no value is passed over.
+then the middle one of the versions that remain: the half with the greater ratio has the change, as
+long as one change outweighs the others. A version that gives no value is passed over.
 """
 
 import math

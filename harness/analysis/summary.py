@@ -117,7 +117,7 @@ def samples(tables: Tables) -> Document:
 
 
 def served(tables: Tables) -> Document:
-    """Return what the load of one cell came to, the first of those that have requests."""
+    """Return the results of one cell's load, the first cell that has requests."""
     import polars as pl
 
     from harness.analysis import serving

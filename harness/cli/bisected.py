@@ -53,7 +53,7 @@ class _Variants:
     metrics: Metrics | None = field(default=None, repr=False)
 
     def measure(self, names: Sequence[str]) -> None:
-        """Run the cells of some variants; those of one comparison take turns."""
+        """Run the cells of some variants; those of one comparison are interleaved."""
         capture = self.problem.metric(self.metric).capture
         chosen = replace(
             self.request.selected, variants=tuple(names), cases=(self.case,), captures=(capture,)

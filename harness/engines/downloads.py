@@ -41,7 +41,7 @@ def digest(lock: Path) -> str:
 
 
 def in_words(wanted: Downloads) -> str:
-    """Return what is downloaded, how large and where to, in a line; "" for nothing."""
+    """Return the downloads, their size and their folder in a line; "" for nothing."""
     if not wanted:
         return ""
     names = [path.stem for path in wanted.locks] + list(wanted.packages)

@@ -140,7 +140,7 @@ def _captures(checked: IntegrityCheck, store: Path) -> set[str]:
 
 
 def _record(checked: IntegrityCheck, name: str, model: type[Model]) -> Model | None:
-    """Check a record by its own hash; return what it holds, None if that cannot be known."""
+    """Check a record by its own hash; return its contents, None if they cannot be known."""
     path = checked.folder / name
     try:
         record = read(model, path, unsealed=True)

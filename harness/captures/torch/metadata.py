@@ -129,7 +129,7 @@ def dropped(tables: Tables, early: Mapping[str, int]) -> "pl.DataFrame":
 
 
 def _said(metadata: Mapping[str, Any]) -> str:
-    """Return what the profiler logged, each line once, at most so many."""
+    """Return the profiler's log lines, each once, at most so many."""
     listed = [metadata[key] for key in _SAID if isinstance(metadata.get(key), list)]
     texts = [text for texts in listed for text in texts if isinstance(text, str)]
     lines = [*dict.fromkeys(" ".join(text.split())[:_LONGEST_SAID].rstrip(".") for text in texts)]

@@ -88,7 +88,7 @@ def while_busy(view: Counted) -> tuple[str, float] | None:
 
 
 def percents(view: Counted, name: str) -> dict[str, float]:
-    """Return what the report holds of a part: percents of its peak over the launch, by metric."""
+    """Return a part's percents of its peak over the launch, by metric of the report."""
     return _percents(view, name, _ELAPSED)
 
 

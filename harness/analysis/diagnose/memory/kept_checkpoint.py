@@ -5,7 +5,7 @@
 the dictionary does. A block of them is a duplicate if another block of its size is kept that is
 part of a module, or that stood before the file was read.
 
-A line that dropped some of what it read has dropped its dictionary: what is left then is in use,
+A line that dropped some of what it read has dropped its dictionary: blocks that remain are in use,
 such as an optimizer's states, which are taken over, not copied. So are weights that became the
 model (assign=True), beside which no others of their sizes are.
 """

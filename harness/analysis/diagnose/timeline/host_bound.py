@@ -98,9 +98,9 @@ def found(view: TimelineView) -> Iterator[Finding]:
 
 
 def _reasons(view: TimelineView) -> list[host_code.Reason]:
-    """Return what is known of the host's code: who holds its lock, what it runs, and between what.
+    """Return reasons in the host's code: its lock, the code that runs, the work between copies.
 
-    Between what is left out where more is known.
+    Work between copies counts only where nothing else is known.
     """
     told = (interpreter_lock.told(view), host_code.told(view), cpu_operators.told(view))
     known = [each for each in told if each is not None]
