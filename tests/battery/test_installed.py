@@ -92,8 +92,12 @@ def test_the_archive_builds_the_same_wheel(built: tuple[Path, Path], tmp_path: P
 @pytest.fixture(scope="module")
 def inspected() -> dict[Path, str]:
     """What `harness inspect` says of a capture of each kind, in this checkout."""
-    captures = [DATA / name for name in CAPTURES]
-    return {each: harness("inspect", each, "--json").stdout for each in captures}
+    said = {}
+    for capture in (DATA / name for name in CAPTURES):
+        done = harness("inspect", capture, "--json")
+        done.check_returncode()
+        said[capture] = done.stdout
+    return said
 
 
 class Installed:
