@@ -114,17 +114,12 @@ class Metrics:
         return self._cells.text(cells[0][1], fact) if cells else None
 
     def overhead(self, kind: str, variant: str, case: str) -> float | None:
-        """Return the time of a step under a capture over that without, None if unknown."""
-        latency = Metric.model_validate(
-            {"label": "latency", "unit": "ms", "capture": unprofiled(), "sample": "latency"}
-        )
-        medians = []
-        for metric in (latency.model_copy(update={"capture": kind}), latency):
-            by_round = self._read(metric, variant, case).by_round
-            if not by_round:
-                return None
-            medians.append(median(value for values in by_round.values() for value in values))
-        return medians[0] / medians[1]
+        """Return the time of a step under a capture over that without, None if unknown.
+
+        A capture of a part of the step calls its region otherwise, and has no such ratio.
+        """
+        sides = [_latencies(self._cells, each, variant, case) for each in (kind, unprofiled())]
+        return median(sides[0]) / median(sides[1]) if all(sides) else None
 
     def capture_of(self, kind: str, variant: str, case: str) -> Tables | None:
         """Return the tables of the first usable cell of that capture, None if there is none."""
@@ -180,6 +175,16 @@ class Metrics:
         if metric.counter:
             return self._cells.counters(cell).get(metric.counter)
         return MEASURES[str(metric.measure)](self._cells.of(cell))
+
+
+def _latencies(tables: CellTables, kind: str, variant: str, case: str) -> list[float]:
+    """Return what steps took under a capture, in the regions that timing cells measure."""
+    return [
+        value
+        for _, cell in tables.repeats(kind, variant, case).cells
+        for region in tables.regions(case)
+        for value in tables.samples(cell, "latency", region)
+    ]
 
 
 def _members(tables: CellTables, metric: Metric, cells: Sequence[str]) -> list[list[float]]:

@@ -147,9 +147,8 @@ def _caches(problem: Problem, names: Names, name: str, variant: Variant) -> Iter
     maker = problem.variants.get(variant.caches_of)
     if maker and (maker.caches_of or maker is variant):
         yield where, f"{variant.caches_of!r} has no caches of its own (name one that has)"
-    elif maker and (maker.environment != variant.environment or maker.tunes or variant.tunes):
-        what = f"it and {variant.caches_of!r} differ in environment, or one of them tunes"
-        yield where, f"{what} (leave it out)"
+    elif maker and (maker.tunes or variant.tunes):
+        yield where, f"it or {variant.caches_of!r} tunes (leave it out)"
 
 
 def _captures(problem: Problem, names: Names, scripts: Scripts) -> Iterator[Mistake]:

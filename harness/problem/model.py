@@ -65,7 +65,7 @@ class Variant(_Model):
     )
     caches_of: Name | None = Field(
         None,
-        description="the variant whose compiled code it finds: both compile the same graphs",
+        description="the variant whose compiled code it finds: both compile the same kernels",
     )
     gpu_memory_gb: float | None = Field(
         None, gt=0, le=10_000, description="if its cells take less than the case says, in 10⁹ B"

@@ -54,9 +54,8 @@ NSYS = (
 )
 NCU = (
     "ncu --clock-control=none --profile-from-start=off --config-file=off --set=basic "
-    "--section=MemoryWorkloadAnalysis --section=ComputeWorkloadAnalysis --section=SchedulerStats "
-    "--section=WarpStateStats --section=SourceCounters "
-    "--metrics=dram__bytes_read.sum,dram__bytes_write.sum,smsp__thread_inst_executed.sum "
+    "--section=ComputeWorkloadAnalysis --section=SchedulerStats --section=WarpStateStats "
+    "--section=SourceCounters --metrics=dram__bytes_read.sum,dram__bytes_write.sum "
     "--force-overwrite --export=/out/counters.ncu-rep"
 )
 

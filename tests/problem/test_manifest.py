@@ -48,7 +48,7 @@ def test_every_committed_manifest_is_read(path: Path) -> None:
         (
             "plain}\n  fast: {",
             "plain, caches_of: fast}\n  fast: {tunes: true, ",
-            "or one of them tunes",
+            "it or 'fast' tunes",
         ),
         ("timing: {}", "timing: {setings: {}}", "line 12: captures.timing.setings: no such key"),
         ("timing: {}", "timing: {cells: {big: all}}", "no case 'big'"),

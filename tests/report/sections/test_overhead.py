@@ -39,6 +39,21 @@ def test_the_cost_of_a_capture_is_its_median_step_over_the_unprofiled(example: P
     assert "Fast" not in rows  # nothing of it was profiled
 
 
+def test_a_capture_of_a_part_of_the_step_has_no_cost(example: Problem) -> None:
+    recorded = [("timing", "whole", 2.0), ("torch", "whole", 5.0), ("ncu", "part", 80.0)]
+    cells = {kind: cell("slow", capture=kind) for kind, _, _ in recorded}
+    latencies = [
+        row | {"region": region}
+        for kind, region, value in recorded
+        for row in samples(cells[kind], "latency", value)
+    ]
+    evidence = tables(cells=[*cells.values()], samples=latencies)
+    assert rows_of(section(page(example, evidence), "small")) == [
+        ["variant", "torch"],
+        ["Slow", "2.5×"],
+    ]
+
+
 @pytest.mark.parametrize("capture", ["timing", "torch"])
 def test_without_both_sides_the_cost_is_not_measured(example: Problem, capture: str) -> None:
     row = cell("slow", capture=capture)
