@@ -9,34 +9,37 @@ has its own process there, and its captures can be compared with another step's.
 """
 
 import importlib
+from collections.abc import Callable
 from typing import Any
 
 import sanitize
+import sanitize_scaled
 import torch
 from contest import alone, sizes, square
+from portable import portable
+from scaled_contest import scaled
 from stack import stack
 
 from harness.probe.cell import Cell
+
+WORKLOADS: dict[str, Callable[[Any], None]] = {
+    "square": lambda cell: (square if cell.params["contender"] == "all" else alone)(cell),
+    "sizes": sizes,
+    "scaled": scaled,
+    "portable": portable,
+    "stack": stack,
+    "sanitize": sanitize.cell,
+    "sanitize-scaled": sanitize_scaled.cell,
+}
 
 
 def main() -> None:
     """Run the cell that the environment names."""
     cell = Cell.load(imports)
     torch.manual_seed(0)
-    if cell.device == "cuda" and torch.cuda.get_device_capability() != (9, 0):
-        raise SystemExit("the kernels are built for sm_90a: this needs a Hopper GPU (H100, H200)")
     workload = cell.params["workload"]
     with torch.inference_mode():
-        if workload == "stack":
-            stack(cell)
-        elif workload == "sizes":
-            sizes(cell)
-        elif workload == "sanitize":
-            sanitize.cell(cell)
-        elif cell.params["contender"] == "all":
-            square(cell)
-        else:
-            alone(cell)
+        WORKLOADS[workload](cell)
     cell.finish()
 
 

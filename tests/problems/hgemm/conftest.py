@@ -34,6 +34,11 @@ MODULES = (
     "contenders",
     "alternating",
     "contest",
+    "scaled",
+    "scaled_contest",
+    "scaled_operands",
+    "sanitize_scaled",
+    "portable",
 )
 
 EXPORTS = """
@@ -179,4 +184,34 @@ def contest(
     }
     for name, instead in played.items():
         monkeypatch.setattr(loaded, name, instead)
+    scaled = module("scaled_contest")
+    played = {name: played[name] for name in ("interleaved", "Monitor", "Clocks")} | {
+        "build_all": lambda *_: [],
+        "build": lambda step: build(step, "bf16", tmp_path),
+        "ScaledKernel": lambda *_: None,
+        "drawn": lambda _: "operands",
+        "buffers": lambda _: ["operands"],
+        "checked": lambda _cell, ours, _: (ours | scaled.TORCH, 1.0),
+    }
+    for name, instead in played.items():
+        monkeypatch.setattr(scaled, name, instead)
+    play_portable(module("portable"), played, errors, monkeypatch)
+    found = [sanitize.Finding(step, tool, 0, "") for step in "fg" for tool in sanitize.SUMMARIES]
+    monkeypatch.setattr(module("sanitize_scaled"), "sanitized", lambda: found)
     return loaded
+
+
+def play_portable(
+    portable: ModuleType, played: dict[str, Any], errors: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Answer at once what the portable steps would ask of compiler and GPU."""
+    instead = {name: played[name] for name in ("interleaved", "Monitor")} | {
+        "prepare": lambda: None,
+        "buffers": lambda *_: [("a", "b", "c")],
+        "ptx": lambda *_, **__: Path("step.ptx"),
+        "Kernel": lambda *_: None,
+        "cublaslt": lambda *_: (None, "the fastest"),
+        "right": lambda _name, *about: errors(*about),
+    }
+    for name, played_so in instead.items():
+        monkeypatch.setattr(portable, name, played_so)

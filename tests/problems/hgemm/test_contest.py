@@ -9,7 +9,7 @@ import pytest
 
 from harness.problem.model import Problem
 from harness.problem.plan import Selected, plan
-from tests.support.hgemm import COUNTED, TOLD, TURNS, Cell
+from tests.support.hgemm import COUNTED, ELSEWHERE, TOLD, TURNS, Cell
 from tests.support.manifests import bound_claims
 
 
@@ -22,6 +22,9 @@ def run(contest: ModuleType, problem: Problem, variant: str, case: str, capture:
         contest.sizes(cell)
     elif planned.params["workload"] == "sanitize":
         importlib.import_module("sanitize").cell(cell)
+    elif planned.params["workload"] in ELSEWHERE:
+        module, name = ELSEWHERE[planned.params["workload"]]
+        getattr(importlib.import_module(module), name)(cell)
     elif planned.params["contender"] == "all":
         contest.square(cell)
     else:
@@ -55,7 +58,8 @@ def test_what_claims_look_at_is_stated(contest: ModuleType, problem: Problem) ->
     assert looked >= 20
     assert set(cells) == {
         *("square-1024", "square-4096", "square-8192", "short-k", "sizes"),
-        *("sanitized", "sustained-1024", "sustained-4096", "sustained-8192"),
+        *("sanitized", "sustained-1024", "sustained-4096", "sustained-8192", "scaled"),
+        *("scaled-sanitized", "portable-4096"),
     }
 
 

@@ -56,16 +56,16 @@ def test_the_sizes_are_those_that_the_whole_is_judged_by(
 def test_the_plan_on_a_gpu(problem: Problem) -> None:
     cells = plan(problem, Selected(), "cuda")
     assert Counter(cell.capture for cell in cells) == {
-        "timing": 5 * 5 + 3 * 3 + 1 + 2 * 4 * 5,
+        "timing": 7 * 5 + 3 * 3 + 2 + 2 * 4 * 5,
         "nsys": 4,
         "ncu": 21 + 4 + 2 + 2,
     }
     timed = [cell for cell in cells if cell.capture == "timing"]
-    unpaired = ("stack-m16", "sanitized")
+    unpaired = ("stack-m16", "sanitized", "scaled-sanitized")
     assert all(cell.paired == (cell.case not in unpaired) for cell in timed)
-    in_turn = [cell for cell in timed if cell.variant == "in-turn" and cell.case != "sanitized"]
+    in_turn = [cell for cell in timed if cell.variant == "in-turn" and "sanitized" not in cell.case]
     for cell in in_turn:  # half a second is as long as 40 short batches
-        assert cell.params["turns"] >= (20 if cell.params["batch_ms"] < 500 else 10)
+        assert cell.params["turns"] >= (15 if cell.params["batch_ms"] < 500 else 10)
 
 
 def test_the_plan_on_a_cpu_is_the_operators_own_fallback(problem: Problem) -> None:
@@ -78,7 +78,7 @@ def test_the_plan_on_a_cpu_is_the_operators_own_fallback(problem: Problem) -> No
 
 
 def test_claims(problem: Problem) -> None:
-    assert 15 <= len(problem.claims) <= 40
+    assert 15 <= len(problem.claims) <= 47
     anywhere = [claim.id for claim in problem.claims if claim.needs is None]
     assert anywhere == ["stack-right"]
     told = [claim.statement for claim in problem.claims]
@@ -86,10 +86,10 @@ def test_claims(problem: Problem) -> None:
 
 
 def test_ratios_of_one_process_are_called_paired(problem: Problem) -> None:
-    absolute = {"tflops", "torch_tflops", "cublaslt_tflops", "gpu_time", "wall_time"}
+    absolute = {"gpu_time", "wall_time"}
     for name, metric in problem.metrics.items():
         if metric.sample:
-            assert metric.paired == (name not in absolute), name
+            assert metric.paired == (name not in absolute and metric.unit != "TFLOP/s"), name
     for claim in bound_claims(problem):
         metric = problem.metric(claim.metric)
         if claim.of.variant == "in-turn" and metric.sample:

@@ -21,11 +21,13 @@ def steps(module: Callable[[str], ModuleType]) -> ModuleType:
     return module("steps")
 
 
-def test_names_are_unique_and_every_kernel_belongs_to_a_step(steps: ModuleType) -> None:
+def test_names_are_unique_and_every_kernel_belongs_to_a_step(
+    steps: ModuleType, module: Callable[[str], ModuleType]
+) -> None:
     assert len(steps.EVERY) == len(steps.STEPS) + len(steps.CANDIDATES)
     assert len(steps.STEPS) == len(steps.LADDER) + 1
     files = {step.file for step in steps.EVERY.values()}
-    files.add(steps.COUNTERS.file)
+    files |= {steps.COUNTERS.file, *(step.file for step in module("scaled").STEPS.values())}
     assert files == {path.name for path in (FOLDER / "kernels").glob("*.cu")}
 
 
@@ -50,11 +52,23 @@ def test_pdl_has_the_ninth_step_and_all_candidates(steps: ModuleType) -> None:
     assert all(step.defines()["PDL"] == step.pdl for step in steps.EVERY.values())
 
 
-def test_what_has_pdl_waits_and_lets_the_next_one_start(steps: ModuleType) -> None:
-    with_pdl = {step.file for step in steps.EVERY.values() if step.pdl}
+def test_what_has_pdl_waits_and_lets_the_next_one_start(
+    steps: ModuleType, module: Callable[[str], ModuleType]
+) -> None:
+    every = [*steps.EVERY.values(), *module("scaled").STEPS.values()]
+    with_pdl = {step.file for step in every if step.pdl}
     for path in (FOLDER / "kernels").glob("*.cu"):
         text = source(path.name)
-        assert text.count(LET_START) == text.count(WAIT) == (path.name in with_pdl), path.name
+        assert text.count(LET_START) == (path.name in with_pdl), path.name
+        assert text.count(WAIT) == (path.name in with_pdl) * (1 + ("__ldg" in text)), path.name
+
+
+def test_no_scale_is_read_before_the_consumers_wait() -> None:
+    _, kernel = source("f0_scaled.cu").split('extern "C" __global__')
+    producer, consumers = kernel.split("registers_take")
+    before, after = consumers.split(WAIT)
+    assert "scale" not in before and "block_scales(" in after and "scale_rows(" in after
+    assert "scales(" not in producer and "scale_rows(" not in producer
 
 
 def test_nothing_is_read_before_the_wait(steps: ModuleType) -> None:
