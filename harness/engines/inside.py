@@ -22,6 +22,7 @@ _CACHES = {
 def variables(cell: Cell, target: Target, overlays: list[str]) -> dict[str, str]:
     """Return the environment of a cell's process; ``overlays`` are laid over the interpreter."""
     return {
+        **cell.variables,
         "HARNESS_CELL": cell_input(cell, target, OUT, LOCKS),
         "PYTHONPATH": ":".join([SOURCE, *overlays]),
         **_CACHES,

@@ -72,6 +72,7 @@ class Local(OnHost):
         folders = (CHECKOUT, shared, overlay, self.probe_overlay)
         cache = scratch / "cache" / files.safe_name(cell.caches or cell.variant)
         env = {
+            **cell.variables,
             "HARNESS_CELL": cell_input(cell, self.node.target, str(out), str(scratch / "locks")),
             "PYTHONPATH": ":".join(str(path) for path in folders if path),
             "PYTHONUNBUFFERED": "1",

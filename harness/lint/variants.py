@@ -5,7 +5,7 @@ version and hash is another one next month.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ _HASHED = re.compile(r"--hash=sha\d+:[0-9a-f]{32,}")
 def several_differences(study: Study) -> Iterator[Remark]:
     """Yield a remark on each variant that differs from every other in more than one thing.
 
-    A thing is the environment, or one option.
+    A thing is the environment, one option, or one environment variable.
     """
     variants = study.problem.variants
     for name, variant in variants.items():
@@ -38,13 +38,14 @@ def several_differences(study: Study) -> Iterator[Remark]:
 
 def _differences(a: Variant, b: Variant) -> list[str]:
     """Return the names of what two variants differ in."""
+    changed = ["environment"] if a.environment != b.environment else []
+    return [*changed, *_unequal(a.options, b.options), *_unequal(a.variables, b.variables)]
+
+
+def _unequal(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[str]:
+    """Return the keys that one of two mappings lacks, or whose values differ."""
     missing: Any = object()
-    options = [
-        key
-        for key in dict.fromkeys([*a.options, *b.options])
-        if a.options.get(key, missing) != b.options.get(key, missing)
-    ]
-    return [*(["environment"] if a.environment != b.environment else []), *options]
+    return [key for key in dict.fromkeys([*a, *b]) if a.get(key, missing) != b.get(key, missing)]
 
 
 def unpinned(study: Study) -> Iterator[Remark]:

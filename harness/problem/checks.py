@@ -24,6 +24,17 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,59}")
 _IMAGE = re.compile(r"[a-z0-9][a-z0-9._/:-]{0,199}@sha256:[0-9a-f]{64}")
 _COUNTER = re.compile(r"[a-z0-9_]+__[A-Za-z0-9_.]+")
+_OWN_VARIABLES = {
+    "CUDA_VISIBLE_DEVICES",
+    "HARNESS_CELL",
+    "PATH",
+    "PYTHONPATH",
+    "PYTHONUNBUFFERED",
+    "TMPDIR",
+    "TORCHINDUCTOR_CACHE_DIR",
+    "TORCHINDUCTOR_COMPILE_THREADS",
+    "TRITON_CACHE_DIR",
+}
 _LARGEST_LOCK = 4 * 1024 * 1024
 _MOST_CELLS = 20_000
 
@@ -127,6 +138,8 @@ def _variants(problem: Problem, names: Names) -> Iterator[Mistake]:
         for what in names.unknown("environments", variant.environment):
             yield ("variants", name, "environment"), what
         yield from _caches(problem, names, name, variant)
+        for own in sorted(_OWN_VARIABLES & variant.variables.keys()):
+            yield ("variants", name, "variables", own), "the harness sets it itself (leave it out)"
     for what in names.unknown("variants", problem.baseline):
         yield ("baseline",), what
     first: dict[str, str] = {}

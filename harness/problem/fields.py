@@ -30,6 +30,9 @@ Name = str
 Capability = Annotated[str, Field(pattern=r"^[0-9]{1,2}\.[0-9]\+?$")]
 """A GPU's compute capability: "9.0" for that one alone, "8.0+" for it and later ones."""
 
+Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
+"""The name of an environment variable."""
+
 MOST_ROUNDS = 1000
 Rounds = Annotated[int, Field(ge=1, le=MOST_ROUNDS)]
 

@@ -24,6 +24,7 @@ from harness.problem.fields import (
     Name,
     Rounds,
     Text,
+    Variable,
     one_line,
 )
 from harness.problem.needed import Needed, needed
@@ -56,6 +57,7 @@ class Variant(_Model):
     label: Line
     environment: Name
     options: dict[str, Any] = {}
+    variables: dict[Variable, Line] = Field({}, description="environment variables of its cells")
     needs: Device | None = Field(None, description="the device without which it cannot run")
     capability: Capability | None = Field(
         None, description="the compute capability that its kernels need: 9.0 alone, or 8.0+"

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.evidence.kinds import KINDS
@@ -38,7 +38,8 @@ class Cell:
     ``paired``: it compares within itself, so it is not tried again where the GPU was held back.
     ``gpus``: how many GPUs it uses; ``gpu_bytes``: the memory that it takes at most of each.
     ``loads_host``: it loads what the host's GPUs share, so no other cell runs or sets up beside it.
-    ``caches``: the variant under whose name the code lies that it compiles.
+    ``caches``: the variant under whose name the code lies that it compiles. ``variables``: what its
+    process finds in its environment besides what the harness sets.
     """
 
     variant: str
@@ -57,6 +58,7 @@ class Cell:
     gpu_bytes: float = 0
     loads_host: bool = False
     caches: str = ""
+    variables: dict[str, str] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
@@ -281,7 +283,9 @@ def _cell(
     lock = environment.image or ""
     if environment.lock:
         lock = (problem.folder / environment.lock).read_text()
+    variables = problem.variants[variant].variables
     made_from = [params, settings, capture.flags, device, lock, scripts, number]
+    made_from += [variables] if variables else []
     return Cell(
         variant=variant,
         case=case,
@@ -299,6 +303,7 @@ def _cell(
         gpu_bytes=_gpu_memory_gb(problem, variant, case) * 1e9,
         loads_host=problem.cases[case].loads_host,
         caches=problem.variants[variant].caches_of or variant,
+        variables=variables,
     )
 
 

@@ -53,6 +53,7 @@ def main(script: Path, arguments: list[str]) -> NoReturn:
     for name in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"):
         os.environ.setdefault(name, str(out.resolve() / "cache" / name.partition("_")[0].lower()))
     os.environ |= {
+        **cell.variables,
         INPUT: json.dumps(description | {"by_hand": True}),
         "PYTHONPATH": os.pathsep.join(paths),
     }

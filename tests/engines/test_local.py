@@ -97,6 +97,13 @@ def test_caches_are_the_variants_own_and_scratch_the_cells(engine: Local) -> Non
         assert env["f8-0.13.0-eager"][name] != env["f8-0.14.1-eager"][name]
 
 
+def test_a_variants_environment_variables_reach_its_process(engine: Local) -> None:
+    of_variant = replace(cell("timing"), variables={"ABC": "1"})
+    env = engine.command(of_variant, OUT, SCRATCH).env
+    assert env["ABC"] == "1"
+    assert env["PYTHONUNBUFFERED"] == "1"
+
+
 def test_a_problem_finds_the_workloads_that_it_shares(here: Target) -> None:
     paths = {}
     for number in ("1", "2"):

@@ -44,6 +44,13 @@ def test_every_committed_manifest_is_read(path: Path) -> None:
         ("baseline: slow", "baseline: none", "line 5: baseline: no variant 'none'"),
         ("environment: plain}\n  fast", "environment: bare}\n  fast", "no environment 'bare'"),
         ("plain}\n  fast", "plain, caches_of: quick}\n  fast", "no variant 'quick'"),
+        (
+            "plain}\n  fast",
+            "plain, variables: {PYTHONPATH: /x}}\n  fast",
+            "variants.slow.variables.PYTHONPATH: the harness sets it itself",
+        ),
+        ("plain}\n  fast", "plain, variables: {A-B: x}}\n  fast", "variants.slow.variables.A-B"),
+        ("plain}\n  fast", "plain, variables: {A: 1}}\n  fast", "variants.slow.variables.A: "),
         ("plain}\n  fast", "plain, caches_of: slow}\n  fast", "'slow' has no caches of its own"),
         (
             "plain}\n  fast: {",

@@ -96,6 +96,19 @@ def test_cells_know_whose_compiled_code_they_find(tmp_path: Path) -> None:
     assert {cell.variant: cell.caches for cell in cells} == {"slow": "slow", "fast": "slow"}
 
 
+def test_an_environment_variable_tells_the_cells_of_one_variant_apart(tmp_path: Path) -> None:
+    ids: dict[str, list[str]] = {"slow": [], "fast": []}
+    for value in ("", ", variables: {ABC: '1'}", ", variables: {ABC: '2'}"):
+        text = GOOD.replace(
+            "{label: Fast, environment: plain}", f"{{label: F, environment: plain{value}}}"
+        )
+        for cell in plan(load(written(tmp_path, text)), Selected(), "cpu"):
+            ids[cell.variant].append(cell.id)
+            assert (cell.variables.get("ABC", "none") in value) == bool(cell.variables)
+    assert len(set(ids["slow"])) * 3 == len(ids["slow"])  # nothing changed for it
+    assert len(set(ids["fast"])) == len(ids["fast"])
+
+
 @pytest.mark.parametrize(("caches", "alone"), [(True, 1), (False, 3)])
 def test_of_what_tunes_only_the_first_cell_to_fill_the_caches_is_alone(
     tmp_path: Path, caches: bool, alone: int
