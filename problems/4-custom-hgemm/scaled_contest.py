@@ -1,4 +1,4 @@
-"""Products of 8-bit operands, timed interleaved in this process: f0 to f2 beside torch's."""
+"""Products of 8-bit operands, timed interleaved in this process: f0 to f3 beside torch's."""
 
 from functools import partial
 from statistics import median
@@ -10,7 +10,16 @@ from contest import as_shape
 from facts import state
 from rates import flop, tflops
 from scaled import STEPS, WAITING, ScaledKernel
-from scaled_operands import Product, Run, Shape, bf16, drawn, exact, torch_blocks, torch_rows
+from scaled_operands import (
+    Product,
+    Run,
+    Shape,
+    bf16,
+    drawn,
+    exact,
+    torch_blocks,
+    torch_rows,
+)
 
 from harness.probe import ratios
 from harness.probe.paired import Turns, interleaved, sets_beyond_cache
@@ -23,14 +32,16 @@ TORCH: dict[str, Run] = {
     "torch-bf16": bf16,
 }
 OURS = STEPS | WAITING
-BY_BLOCK = {"f2", "f2-waiting", "torch-blocks"}
+BY_BLOCK = {"f2", "f2-waiting", "f3", "f3-waiting", "torch-blocks"}
 RIVALS = {
     name: ("torch-blocks",) if name in BY_BLOCK else ("torch-rows", "torch-rows-exact")
     for name in OURS
 }
 """By step: torch's products with the same rule of scales."""
-RAGGED: Shape = (257, 776, 2176)
+RAGGED: Shape = (257, 784, 2176)
 """A further shape to check: no tile of any step divides it."""
+WRONG = 0.01
+"""Relative error from which a product is another one; rounding it to bf16 takes 0.0017."""
 TIMES_TORCH = 2.0
 """Largest ratio allowed of a step's error to that of torch's product with the same scales."""
 
@@ -54,12 +65,22 @@ def scaled(cell: Any) -> None:
 
 
 def checked(cell: Any, ours: dict[str, Run], product: Product) -> tuple[dict[str, Run], float]:
-    """Return the contenders of a shape, and the largest ratio of a step's error to torch's."""
+    """Return the contenders of a shape, and the largest ratio of a step's error to torch's.
+
+    A product of torch's that is wrong is left out; a step's ends the process.
+    """
     region = "x".join(map(str, product.shape))
     runs = ours | runnable(cell, region, product)
     errors = {name: error_of(run, product, name) for name, run in runs.items()}
     for name, error in errors.items():
         cell.fact(f"error.{region}.{name}", error, "")
+        if error < WRONG:
+            continue
+        if name in ours:
+            raise SystemExit(f"{name}: wrong product of {product.shape}, relative error {error}")
+        cell.fact(f"left_out.{region}.{name}", f"wrong: relative error {error:.2g}")
+    runs = {name: run for name, run in runs.items() if errors[name] < WRONG}
+    errors = {name: errors[name] for name in runs}
     return runs, largest_ratio(errors)
 
 
@@ -85,7 +106,7 @@ def runnable(cell: Any, region: str, product: Product) -> dict[str, Run]:
 def error_of(run: Run, product: Product, name: str) -> float:
     """Return a product's error against fp64 of the same 8-bit operands: relative, in the norm.
 
-    A step that leaves an element unwritten ends the process.
+    It is no number if an element is left unwritten.
     """
     product.c.fill_(float("nan"))
     c = run(product).double()
@@ -93,22 +114,19 @@ def error_of(run: Run, product: Product, name: str) -> float:
         reference = product.a.double() @ product.b.double().t()
     else:
         reference = exact(product.blocks if name in BY_BLOCK else product.rows)
-    error = ((c - reference).norm() / reference.norm()).item()
-    if not error < 1:
-        raise SystemExit(f"{name}: wrong product of {product.shape}, relative error {error}")
+    error: float = ((c - reference).norm() / reference.norm()).item()
     return error
 
 
 def largest_ratio(errors: dict[str, float]) -> float:
-    """Return the largest ratio of a step's error to its least exact rival's.
+    """Return the largest ratio of a step's error to its least exact rival's, or else to bf16's.
 
     A step whose error is too large ends the process: its time would mean nothing.
     """
     largest = 0.0
     for name, rivals in RIVALS.items():
-        theirs = [errors[rival] for rival in rivals if rival in errors]
-        if theirs:
-            largest = max(largest, errors[name] / max(theirs))
+        theirs = [errors[rival] for rival in rivals if rival in errors] or [errors["torch-bf16"]]
+        largest = max(largest, errors[name] / max(theirs))
     if largest > TIMES_TORCH:
         raise SystemExit(f"a step errs {largest:.1f} times as much as torch: {errors}")
     return largest
@@ -142,7 +160,8 @@ def shares_of(times: ratios.Times) -> ratios.Values:
             shares[f"{name.replace('-', '_')}_of_torch"] = ratios.percent(better, times[name])
     for name in STEPS:
         shares[f"{name}_over_bf16"] = ratios.over(times["torch-bf16"], times[name])
-    shares["blocks_over_rows"] = ratios.over(times[ratios.better(times, ["f0", "f1"])], times["f2"])
+    shares["blocks_over_rows"] = ratios.over(times[ratios.better(times, ["f0", "f1"])], times["f3"])
+    shares["f3_over_f2"] = ratios.over(times["f2"], times["f3"])
     return shares
 
 

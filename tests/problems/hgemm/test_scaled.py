@@ -78,7 +78,7 @@ class Kernel:
         return product.c
 
 def interleaved(runs, sets, turns, *_):
-    us = {"torch-rows-exact": 30.0, "torch-bf16": 40.0, "f1": 20.0, "f0": 25.0, "f2": 22.0}
+    us = {"torch-rows-exact": 30.0, "torch-bf16": 40.0, "f1": 20.0, "f0": 25.0, "f2": 33.0, "f3": 22.0}
     return {
         name: paired.Turns(name, us=[us.get(name, 50.0)] * turns, mhz=[1900.0] * turns)
         for name in runs
@@ -99,8 +99,9 @@ def held(region, metric, expected):
 held("geomean", "f1_of_torch", 150)  # over the better one: 30 of 20 µs
 held("geomean", "f1_over_bf16", 2)
 held("geomean", "blocks_over_rows", 20 / 22)
+held("geomean", "f3_over_f2", 1.5)
 held("64x128x256", "f1_tflops", 2 * 64 * 128 * 256 / 20 / 1e6)
-assert ("geomean", "f2_of_torch") not in cell.samples
+assert ("geomean", "f3_of_torch") not in cell.samples
 assert 0.9 < cell.facts["scaled_error_ratio"] < 1.1
 """
 
@@ -145,7 +146,7 @@ def test_a_launch_has_the_operands_and_scales_of_its_rule(
         gpu.calls.clear()
         kernel = scaled.ScaledKernel(step, cubin)
         assert kernel(product) is product.c
-        a, b, scale_a, scale_b = (5, 6, 7, 8) if name.startswith("f2") else (1, 2, 3, 4)
+        a, b, scale_a, scale_b = (5, 6, 7, 8) if name[:2] in ("f2", "f3") else (1, 2, 3, 4)
         maps = gpu.asked("cuTensorMapEncodeTiled")
         assert [asked[3].value >> 32 for asked in maps] == [a, b, 11]
         # widths and heights; a pair of 8-bit elements is one of 16 bits
@@ -173,7 +174,7 @@ def test_scales_by_block_need_whole_blocks_of_k(
     scaled, launch = module("scaled"), module("launch")
     for name, step in scaled.STEPS.items():
         kernel = scaled.ScaledKernel(step, cubin)
-        if name == "f2":
+        if name in ("f2", "f3"):
             with pytest.raises(launch.LaunchError, match="does not take 4096 x 2112 x 7184"):
                 kernel(product_of(module, K + 16))
         else:
@@ -193,6 +194,15 @@ def test_a_contest_states_ratios_to_the_better_of_torch_s_products() -> None:
 
 
 @torch_cpu.needs_torch
-def test_a_step_that_errs_ends_the_process() -> None:
-    with pytest.raises(AssertionError, match="a step errs"):
-        torch_cpu.run(CONTEST, "0.01")
+@pytest.mark.parametrize(("off", "told"), [("0.005", "a step errs"), ("0.02", "wrong product")])
+def test_a_step_that_errs_ends_the_process(off: str, told: str) -> None:
+    with pytest.raises(AssertionError, match=told):
+        torch_cpu.run(CONTEST, off)
+
+
+@torch_cpu.needs_torch
+def test_a_wrong_product_of_torch_s_is_left_out() -> None:
+    wrong = "contest.TORCH['torch-rows-exact'] = lambda product: product.c.copy_(product.a[:, :1])"
+    expected = CONTEST.replace('held("geomean", "f1_of_torch", 150)', "")
+    expected = expected.replace("assert ", 'assert told.count("torch-rows-exact") == 3 and ', 1)
+    torch_cpu.run(expected.replace("cell = Cell(", f"{wrong}\ncell = Cell("), "1e-4")

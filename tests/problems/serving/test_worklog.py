@@ -154,7 +154,10 @@ def test_bisecting_finds_the_release_that_is_slower(problem: Problem, evidence: 
 
     for among in (names, [name for name in names if name != "generate-no-cudnn"]):
         found = bisection.change(among, lambda _: None, ratio)
-        assert (found.before, found.after) == ("generate-4.52.4-no-cudnn", "generate-4.53.0-no-cudnn")
+        assert (found.before, found.after) == (
+            "generate-4.52.4-no-cudnn",
+            "generate-4.53.0-no-cudnn",
+        )
         assert found.is_told
 
 

@@ -47,7 +47,8 @@ WORKERS = {
 
 def of_burst(rungs: list[str]) -> Samples:
     """Return the samples of a cell that measures these rungs in turn."""
-    found: Samples = {("memory", "gb_s"): 4000.0, ("decode", "next_ms"): 20.0}
+    found: Samples = {("memory", "gb_s"): 4000.0, ("decode-new", "next_ms"): 60.0}
+    found |= {("decode-known", "next_ms"): 26.0, ("decode-no-cudnn", "next_ms"): 25.0}
     found |= {("all-rows", "error"): 20.0, ("load", "busy"): 95.0, ("load", "burst_ms"): 300.0}
     found |= {("load", "alone_ms"): 285.0, ("load", "requests_per_s"): 26.0}
     above = dict(zip(rungs[1:], rungs, strict=False))
