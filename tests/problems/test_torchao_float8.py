@@ -1,16 +1,13 @@
 """Problem 1's manifest: advice compares like with like, and the short path is short."""
 
-import re
 from typing import Any
 
 import pytest
-import zstandard
 
 from harness.problem.manifest import find
 from harness.problem.model import Advice, Problem
 from harness.problem.plan import Selected, plan
 from tests.support.paths import ROOT
-from tests.support.reports import committed
 
 
 @pytest.fixture(scope="module")
@@ -47,31 +44,6 @@ def test_at_batch_1_bf16_is_tuned_as_float8_is(problem: Problem) -> None:
     for claim in at_batch_1:
         for name in (claim.take, claim.instead_of):
             assert tuned_by_coordinate_descent(problem.variants[name].options), claim.id
-
-
-def kernels(variant: str) -> set[str]:
-    """Return the files of a variant's Triton kernels, which Inductor names by their content."""
-    file = committed("1-torchao-float8") / f"captures/stack-m1.{variant}.output_code.py.zst"
-    code = zstandard.ZstdDecompressor().decompress(file.read_bytes(), max_output_size=1 << 24)
-    return set(re.findall(r"# kernel path: \S*/(\w+\.py)", code.decode()))
-
-
-def test_what_finds_its_kernels_tuned_has_those_of_the_variant_that_tunes(
-    problem: Problem,
-) -> None:
-    finds_tuned = problem.captures["timing"].settings.given()["finds_tuned"]
-    assert finds_tuned
-    for name in finds_tuned:
-        maker = problem.variants[name].caches_of
-        assert maker and maker not in finds_tuned
-        assert kernels(name) == kernels(maker) != set()
-
-
-def test_what_tunes_comes_first_among_those_that_find_its_kernels(problem: Problem) -> None:
-    first: dict[tuple[str, str], str] = {}
-    for cell in plan(problem, Selected(short=True), "cuda"):
-        first.setdefault((cell.caches, cell.case), cell.variant)
-    assert all(variant == caches for (caches, _), variant in first.items())
 
 
 @pytest.mark.parametrize(("device", "most"), [("cuda", 22), ("cpu", 4)])

@@ -78,7 +78,8 @@ class Kernel:
         return product.c
 
 def interleaved(runs, sets, turns, *_):
-    us = {"torch-rows-exact": 30.0, "torch-bf16": 40.0, "f1": 20.0, "f0": 25.0, "f2": 33.0, "f3": 22.0}
+    us = {"torch-rows-exact": 30.0, "torch-bf16": 40.0}
+    us |= {"f0": 25.0, "f1": 20.0, "f2": 33.0, "f3": 22.0}
     return {
         name: paired.Turns(name, us=[us.get(name, 50.0)] * turns, mhz=[1900.0] * turns)
         for name in runs
