@@ -81,6 +81,11 @@ class CellTables:
             if of == cell and name.startswith(prefix)
         }
 
+    def started(self, capture: str, variant: str, case: str) -> list[float | None]:
+        """Return when each of those cells began, in seconds since 1970; None if it is not known."""
+        usable = self.repeats(capture, variant, case).usable
+        return usable["started"].to_list()
+
     def regions(self, case: str) -> set[str]:
         """Return the regions in which the timing cells of a case measured."""
         return self._regions.get(case, set())

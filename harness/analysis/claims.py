@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from harness.analysis import advice
+from harness.analysis import advice, calls
 from harness.analysis.measured import Measured
 from harness.analysis.metrics import Metrics
 from harness.analysis.verdict import TESTED, Verdict, meets, verdict
@@ -69,10 +69,16 @@ def stands(result: ClaimResult) -> bool:
 
 
 def of_run(problem: Problem, metrics: Metrics, run: Provenance) -> list[ClaimResult]:
-    """Return every claim with its verdict by a run, which tests the claims that it started with."""
+    """Return every claim with its verdict by a run.
+
+    It tests the claims that each call began with that measured something of theirs.
+    """
+    known = started.started(problem)
     untested = {
-        name: started.changed(name, claim, run.origins)
-        for name, claim in started.started(problem).items()
+        claim.id: started.changed(
+            claim.id, known[claim.id], calls.of_claim(problem, claim, metrics, run)
+        )
+        for claim in problem.claims
     }
     return judge(problem, metrics, run.target.device, untested)
 

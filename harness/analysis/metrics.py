@@ -104,6 +104,10 @@ class Metrics:
         )
         return first, second
 
+    def started(self, capture: str, variant: str, case: str) -> list[float | None]:
+        """Return when each of those cells began, in seconds since 1970; None if it is not known."""
+        return self._cells.started(capture, variant, case)
+
     def regions(self, case: str) -> set[str]:
         """Return the regions in which the timing cells of a case measured."""
         return self._cells.regions(case)

@@ -27,10 +27,9 @@ LARGE = 200_000
 """GPU operations of one capture above which ``harness inspect`` leaves out what joins tables."""
 
 SCHEMAS: Mapping[str, Mapping[str, str]] = {
-    # One row an executed cell: which variant, case and capture the other tables' `cell` stands for.
-    # doubt: why its times are not to be relied on, empty if nothing was seen, null if not watched;
-    # retried: the same of a first try; sm_mhz: median clock while it measured, _min and _max its
-    # ends; idle_s: the pause of the run before it.
+    # One row an executed cell, which other tables call `cell`. doubt: why its times are doubtful,
+    # empty if nothing was seen, null if not watched; retried: the same of a first try; sm_mhz: median
+    # clock while it measured; idle_s: the run's pause before it; started: seconds since 1970.
     "cells": {
         "variant": "str",
         "case": "str",
@@ -45,6 +44,7 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "sm_mhz_min": "float",
         "sm_mhz_max": "float",
         "idle_s": "float",
+        "started": "float",
     },
     # Repeated measurements, each kept, in order. mark: warm-up (left out of statistics), outlier
     # (kept), or empty. In a profiled cell only the latency of its steps.

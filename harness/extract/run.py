@@ -102,6 +102,7 @@ def _row(record: CellRecord) -> "pl.DataFrame":
             "sm_mhz_min": [clock and clock.min],
             "sm_mhz_max": [clock and clock.max],
             "idle_s": [record.idle_s],
+            "started": [record.started],
         }
     return evidence.frame("cells", columns)
 
