@@ -28,8 +28,8 @@ LARGE = 200_000
 
 SCHEMAS: Mapping[str, Mapping[str, str]] = {
     # One row an executed cell, which other tables call `cell`. doubt: why its times are doubtful,
-    # empty if nothing was seen, null if not watched; retried: the same of a first try; sm_mhz: median
-    # clock while it measured; idle_s: the run's pause before it; started: seconds since 1970.
+    # empty if nothing was seen, null if not watched; retried: of a first try; sm_mhz: median clock
+    # while it measured; idle_s: the run's pause before it; started: seconds since 1970.
     "cells": {
         "variant": "str",
         "case": "str",

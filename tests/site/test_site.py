@@ -102,6 +102,21 @@ def settled_width(page: chromium.Page, window: int) -> int:
     return width
 
 
+def test_a_figures_words_can_be_read_on_a_phone(site: Site) -> None:
+    page = site.open(f"{REPORT}/index.html", PHONE)
+    looked_at = (
+        "[...document.querySelectorAll('article p > img[src$=\".svg\"]')].filter((each) =>"
+        " !each.closest('details')).map((each) => [each.width / each.naturalWidth,"
+        " each.parentElement.clientWidth, each.parentElement.tabIndex])"
+    )
+    page.wait_for(f"{looked_at}.every(([scale]) => scale > 0)")
+    figures = page.evaluate(looked_at)
+    assert figures
+    assert all(14 * scale >= 12 for scale, _, _ in figures)  # figures have words of 14 px
+    assert all(width <= PHONE for _, width, _ in figures)
+    assert {place for _, _, place in figures} == {0}
+
+
 def test_every_page_loads_alone_and_fits_a_phone_and_a_desk(site: Site) -> None:
     """For a change a quarter of them, another one each day."""
     pages = [path for path in site.pages() if path != "404.html"]  # its links need a server

@@ -23,10 +23,19 @@ function openTarget() {
   target?.scrollIntoView();
 }
 
+/** Let the keyboard scroll the lines whose figure is wider than the window. */
+function focusWideFigures() {
+  for (const line of document.querySelectorAll('p:has(> img[src$=".svg"])')) {
+    line.tabIndex = line.scrollWidth > line.clientWidth ? 0 : -1;
+  }
+}
+
 document.addEventListener("DOMContentLoaded", () => {
   prepareForPrint();
   openTarget();
   addEventListener("hashchange", openTarget);
+  addEventListener("load", focusWideFigures);
+  addEventListener("resize", focusWideFigures);
   document.querySelector(".md-search")?.setAttribute("aria-label", "Search");
   document.documentElement.dataset.ready = "true";
 });
