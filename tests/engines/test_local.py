@@ -54,8 +54,9 @@ NSYS = (
 )
 NCU = (
     "ncu --clock-control=none --profile-from-start=off --config-file=off --set=basic "
-    "--section=ComputeWorkloadAnalysis --section=SchedulerStats --section=WarpStateStats "
-    "--section=SourceCounters --metrics=dram__bytes_read.sum,dram__bytes_write.sum "
+    "--section=MemoryWorkloadAnalysis --section=ComputeWorkloadAnalysis --section=SchedulerStats "
+    "--section=WarpStateStats --section=SourceCounters "
+    "--metrics=dram__bytes_read.sum,dram__bytes_write.sum,smsp__thread_inst_executed.sum "
     "--force-overwrite --export=/out/counters.ncu-rep"
 )
 
