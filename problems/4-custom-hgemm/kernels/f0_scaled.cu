@@ -7,8 +7,8 @@
 //   BLOCKS 1: one scale for each 1 x 128 of A and each 128 x 128 of B (DeepSeek-V3, arXiv 2412.19437, section 3.3). They change with
 //     each K step, so the tensor core's sums of a step are scaled and added to others that the thread keeps ("promotion").
 //     That is also more exact: Hopper's tensor cores keep about 14 bits when they add 8-bit products (same section).
-//     While one consumer adds, the other's wgmma should run. But both wait for the same stage, so both issue at once, share the
-//     tensor cores, end together and add together, while the tensor cores have nothing to do.
+//     While one consumer adds, the other's wgmma should run. But both wait for the same stage: if they issue at once, they share
+//     the tensor cores, end together and add together, while the tensor cores have nothing to do.
 //   TURNS 1, with BLOCKS: a consumer issues a stage's wgmma only when the other's are all but done, so one adds while the other
 //     multiplies.
 //
