@@ -67,6 +67,8 @@ def _title(page: Page, judged: Sequence[ClaimResult]) -> str:
 def claims(page: Page) -> Markdown:
     """Return the table of claims: id, statement, bound, measured value, verdict, source cells.
 
+    Those that decide the page's title are marked as headlines.
+
     Below it stands since which commit the bounds of tested claims stand as they do.
     """
     head = ["claim", "statement", "bound", "measured", "verdict", "from"]
@@ -123,8 +125,9 @@ def _row(problem: Problem, result: ClaimResult) -> list[str]:
     value, claim = result.measured, result.claim
     mark: str = "**refuted**" if result.verdict == "refuted" else result.verdict
     reasons = [verdicts.why(problem, result), value.doubt]
+    name = f'<a id="{attribute(claim.id)}"></a>{code(claim.id)}'
     return [
-        Markdown(f'<a id="{attribute(claim.id)}"></a>{code(claim.id)}'),
+        Markdown(f"{name} (headline)" if claim.headline else name),
         stated(result),
         verdicts.promised(result),
         verdicts.value(result),

@@ -111,7 +111,7 @@ def test_advice_that_is_refuted_is_no_advice_and_its_claim_says_what_is_better(
     assert advice.advice(shown) == "*No advice is borne out on this target.*"
     row = dict(zip(*rows_of(claims.claims(shown)), strict=True))
     assert row["verdict"].startswith("**refuted**: a stack, size low: Other is better by 2×")
-    assert row["claim"] == '<a id="take-fast"></a>`take-fast`'
+    assert row["claim"] == '<a id="take-fast"></a>`take-fast`'  # no headline
 
 
 def test_what_is_reproduced_comes_first_in_the_manifests_order(study: Problem) -> None:

@@ -50,6 +50,14 @@ def test_the_first_line_counts_what_the_table_lists(
     assert cells["from"] == "small.fast.timing, small.slow.timing"
 
 
+def test_the_table_marks_the_claims_that_decide_the_title(example: Problem) -> None:
+    (claim,) = example.claims
+    for is_headline in (True, False):
+        of = claim.model_copy(update={"headline": is_headline})
+        shown = judged(example.model_copy(update={"claims": [of]}), 2.0, 1.0)
+        assert rows_of(claims.claims(shown))[1][0].endswith(" (headline)") == is_headline
+
+
 def test_a_refuted_claim_says_what_is_true_instead(example: Problem) -> None:
     (claim,) = example.claims
     otherwise = claim.model_copy(update={"otherwise": "it is slower.\n"})

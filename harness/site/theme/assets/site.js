@@ -25,8 +25,16 @@ function openTarget() {
 
 /** Let the keyboard scroll the lines whose figure is wider than the window. */
 function focusWideFigures() {
-  for (const line of document.querySelectorAll('p:has(> img[src$=".svg"])')) {
-    line.tabIndex = line.scrollWidth > line.clientWidth ? 0 : -1;
+  const sizes = new ResizeObserver((changed) => {
+    for (const { target } of changed) {
+      const line = target.closest("p");
+      if (line.scrollWidth > line.clientWidth) line.tabIndex = 0;
+      else line.removeAttribute("tabindex");
+    }
+  });
+  for (const figure of document.querySelectorAll('p > img[src$=".svg"]')) {
+    sizes.observe(figure);
+    sizes.observe(figure.parentElement);
   }
 }
 
@@ -34,8 +42,7 @@ document.addEventListener("DOMContentLoaded", () => {
   prepareForPrint();
   openTarget();
   addEventListener("hashchange", openTarget);
-  addEventListener("load", focusWideFigures);
-  addEventListener("resize", focusWideFigures);
+  focusWideFigures();
   document.querySelector(".md-search")?.setAttribute("aria-label", "Search");
   document.documentElement.dataset.ready = "true";
 });
