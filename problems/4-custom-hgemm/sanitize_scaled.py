@@ -17,7 +17,7 @@ from scaled_operands import BLOCK, Product, Scaled
 from watchdog import ended
 
 HERE = Path(__file__).resolve()
-M, N, K = 392, 776, 384
+M, N, K = 392, 784, 384
 """Tiles of every step that end outside of C; K is three blocks of scales."""
 
 

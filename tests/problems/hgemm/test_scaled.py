@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from harness.problem.model import Problem
 from tests.support import build_cache, torch_cpu
 from tests.support.cuda_driver import Driver
 
@@ -182,6 +183,17 @@ def test_scales_by_block_need_whole_blocks_of_k(
             kernel(product_of(module, K + 16))
         with pytest.raises(launch.LaunchError, match="does not take"):
             kernel.bind(product_of(module, K + 8))
+
+
+def test_every_shape_that_is_checked_or_timed_is_one_that_each_step_takes(
+    module: Callable[[str], ModuleType], problem: Problem
+) -> None:
+    sanitized, contest = module("sanitize_scaled"), module("scaled_contest")
+    ragged = [(sanitized.M, sanitized.N, sanitized.K), contest.RAGGED]
+    for shape in (*ragged, *problem.cases["scaled"].params["shapes"]):
+        for step in module("scaled").STEPS.values():
+            assert step.takes(*shape), (step.name, shape)
+            assert shape[2] % module("scaled_operands").BLOCK == 0
 
 
 @torch_cpu.needs_torch
