@@ -26,7 +26,6 @@ _IMAGE = re.compile(r"[a-z0-9][a-z0-9._/:-]{0,199}@sha256:[0-9a-f]{64}")
 _COUNTER = re.compile(r"[a-z0-9_]+__[A-Za-z0-9_.]+")
 _OWN_VARIABLES = {
     "CUDA_VISIBLE_DEVICES",
-    "HARNESS_CELL",
     "PATH",
     "PYTHONPATH",
     "PYTHONUNBUFFERED",
@@ -35,6 +34,7 @@ _OWN_VARIABLES = {
     "TORCHINDUCTOR_COMPILE_THREADS",
     "TRITON_CACHE_DIR",
 }
+"""Environment variables that engines set, besides those that begin with HARNESS_."""
 _LARGEST_LOCK = 4 * 1024 * 1024
 _MOST_CELLS = 20_000
 
@@ -138,8 +138,10 @@ def _variants(problem: Problem, names: Names) -> Iterator[Mistake]:
         for what in names.unknown("environments", variant.environment):
             yield ("variants", name, "environment"), what
         yield from _caches(problem, names, name, variant)
-        for own in sorted(_OWN_VARIABLES & variant.variables.keys()):
-            yield ("variants", name, "variables", own), "the harness sets it itself (leave it out)"
+        for each in variant.variables:
+            if each in _OWN_VARIABLES or each.startswith("HARNESS_"):
+                what = "the harness sets it itself (leave it out)"
+                yield ("variants", name, "variables", each), what
     for what in names.unknown("variants", problem.baseline):
         yield ("baseline",), what
     first: dict[str, str] = {}

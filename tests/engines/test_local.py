@@ -14,14 +14,15 @@ from harness.engines import ENGINES
 from harness.engines.choose import choose, make, ready
 from harness.engines.local import Local
 from harness.engines.options import Options
-from harness.ground import files
+from harness.ground import files, process
 from harness.ground.checkout import CHECKOUT
-from harness.ground.errors import ToolError, UsageError
+from harness.ground.errors import ManifestError, ToolError, UsageError
 from harness.machine import target
 from harness.machine.host import Host
 from harness.machine.target import Gpu, Target
 from harness.problem import manifest
 from harness.problem.plan import Cell, Selected, plan
+from tests.support.manifests import GOOD, written
 
 GPU = Gpu(0, "GPU-1", "NVIDIA H200", "9.0", 150 << 30, "580.1", "13.0")
 OUT, SCRATCH = Path("/out"), Path("/scratch")
@@ -103,6 +104,14 @@ def test_a_variants_environment_variables_reach_its_process(engine: Local) -> No
     env = engine.command(of_variant, OUT, SCRATCH).env
     assert env["ABC"] == "1"
     assert env["PYTHONUNBUFFERED"] == "1"
+
+
+def test_no_variant_sets_what_the_harness_sets(engine: Local, tmp_path: Path) -> None:
+    env = engine.command(cell("timing"), OUT, SCRATCH).env
+    for name in [*env, process.RUN]:
+        text = GOOD.replace("plain}\n  fast", f"plain, variables: {{{name}: x}}}}\n  fast")
+        with pytest.raises(ManifestError, match=f"variables.{name}: the harness sets it itself"):
+            manifest.load(written(tmp_path, text))
 
 
 def test_a_problem_finds_the_workloads_that_it_shares(here: Target) -> None:
