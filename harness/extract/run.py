@@ -92,6 +92,7 @@ def _row(record: CellRecord) -> "pl.DataFrame":
         "status": [record.status],
         "reason": [record.reason],
         "wall_s": [record.wall_s],
+        "started": [record.started],
     }
     if record.doubts is not None:
         clock = record.seen.sm_mhz
@@ -102,7 +103,6 @@ def _row(record: CellRecord) -> "pl.DataFrame":
             "sm_mhz_min": [clock and clock.min],
             "sm_mhz_max": [clock and clock.max],
             "idle_s": [record.idle_s],
-            "started": [record.started],
         }
     return evidence.frame("cells", columns)
 
