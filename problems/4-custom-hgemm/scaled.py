@@ -1,7 +1,7 @@
 """The steps of 8-bit operands (e4m3), and how they are launched.
 
 f0 to f3 are kernels/f0_scaled.cu in four configurations: h7's tiles, h8's consumers, scales by
-block, and these with consumers that take turns. They are not among ``steps.LADDER``: their operands
+block, and these with consumers that alternate. They are not among ``steps.LADDER``: their operands
 are other ones.
 """
 
@@ -31,7 +31,7 @@ def configured(
     why: str,
     *,
     blocks: bool = False,
-    turns: bool = False,
+    alternate: bool = False,
     ping_pong: bool = False,
     consumer_m: int = 1,
     tile_n: int = 256,
@@ -42,9 +42,9 @@ def configured(
 ) -> Step:
     """Return a configuration of f0; the macros are described in the kernel.
 
-    ``blocks``: scales of 1 by 128 and 128 by 128 instead of one a row and column; with ``turns``
-    one consumer multiplies while the other adds. A stage has as many bytes as one of 16-bit
-    operands, so twice the K.
+    ``blocks``: scales of 1 by 128 and 128 by 128 instead of one a row and column; with
+    ``alternate`` one consumer multiplies while the other adds. A stage has as many bytes as one of
+    16-bit operands, so twice the K.
     """
     tile_m = 64 * consumer_m * (1 if ping_pong else 2)
     return Step(
@@ -63,7 +63,7 @@ def configured(
         align=16,
         macros={
             "BLOCKS": int(blocks),
-            "TURNS": int(turns),
+            "ALTERNATE": int(alternate),
             "PING_PONG": int(ping_pong),
             "CONSUMER_M": consumer_m,
             "TILE_N": tile_n,
@@ -108,11 +108,11 @@ STEPS: dict[str, Step] = {
             store_boxes=3,
         ),
         configured(
-            "f3_turns",
-            "the same, consumers in turn",
+            "f3_alternating",
+            "the same, consumers alternate",
             "Both consumers add at the same time: now one multiplies while the other adds.",
             blocks=True,
-            turns=True,
+            alternate=True,
             tile_n=192,
             store_boxes=3,
         ),

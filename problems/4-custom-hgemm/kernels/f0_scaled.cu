@@ -9,7 +9,7 @@
 //     That is also more exact: Hopper's tensor cores keep about 14 bits when they add 8-bit products (same section).
 //     While one consumer adds, the other's wgmma should run. But both wait for the same stage: if they issue at once, they share
 //     the tensor cores, end together and add together, while the tensor cores have nothing to do.
-//   TURNS 1, with BLOCKS: a consumer issues a stage's wgmma only when the other's are all but done, so one adds while the other
+//   ALTERNATE 1, with BLOCKS: a consumer issues a stage's wgmma only when the other's are all but done, so one adds while the other
 //     multiplies.
 //
 //   PING_PONG    0: the consumers share a tile (h7); 1: each computes whole tiles in turn (h8). Not with BLOCKS
@@ -22,8 +22,8 @@
 #ifndef PING_PONG
 #define PING_PONG 0
 #endif
-#ifndef TURNS
-#define TURNS 0
+#ifndef ALTERNATE
+#define ALTERNATE 0
 #endif
 #ifndef CONSUMER_M
 #define CONSUMER_M 1
@@ -58,7 +58,7 @@ LAUNCHED_WITH(TILE_M, TILE_N, THREADS, SHARED_BYTES);
 static_assert(TILE_N % 64 == 0 && TILE_N <= 256, "C is stored in boxes of 64 columns; wgmma takes at most 256");
 static_assert(CONSUMER_M * TILE_N * (1 + BLOCKS) <= 384, "a consumer's sums have to fit in its registers");
 static_assert(!(BLOCKS && PING_PONG), "with BLOCKS one consumer adds while the other multiplies the same tile");
-static_assert(BLOCKS || !TURNS, "without BLOCKS a consumer's next wgmma waits for nothing of its own");
+static_assert(BLOCKS || !ALTERNATE, "without BLOCKS a consumer's next wgmma waits for nothing of its own");
 static_assert(CLUSTER == 1 || CLUSTER == 2, "clusters of 2 fill every GPC");
 static_assert(A_ROWS % 8 == 0 && A_ROWS <= 256 && B_ROWS % 8 == 0 && B_ROWS <= 256, "a part begins with a swizzle atom");
 static_assert(STAGES >= 2 && GROUP >= 1 && BOXES % STORE_BOXES == 0 && SHARED_BYTES <= 232448);
@@ -86,11 +86,11 @@ __device__ __forceinline__ void wgmma_e4m3(float (&d)[128], uint64_t a, uint64_t
 }
 
 constexpr int SUMS = TILE_N / 2; // of a thread, for 64 rows
-// One stage's products. `begin`: the first of them replaces what d holds. With TURNS the last quarter is a group of its own.
+// One stage's products. `begin`: the first of them replaces what d holds. With ALTERNATE the last quarter is a group of its own.
 __device__ __forceinline__ void multiply_stage(float (&d)[CONSUMER_M][SUMS], uint32_t a, uint32_t b, bool begin) {
 #pragma unroll
   for (int i = 0; i < STEP_K / 32; ++i) {
-    if (TURNS && i == STEP_K / 32 - 1) wgmma_commit();
+    if (ALTERNATE && i == STEP_K / 32 - 1) wgmma_commit();
 #pragma unroll
     for (int j = 0; j < CONSUMER_M; ++j)
       wgmma_e4m3(d[j], descriptor_a(a + j * 64 * ROW_BYTES, i), descriptor_a(b, i), i > 0 || !begin);
@@ -256,7 +256,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
         for (int step = 0; step < steps; ++step) {
           const uint32_t a = ring + stage * STAGE_BYTES + above * ROW_BYTES, b = ring + stage * STAGE_BYTES + A_BYTES;
           barrier_wait(full + 8 * stage, phase);
-          if constexpr (TURNS) {
+          if constexpr (ALTERNATE) {
             barrier_wait(turn + 8 * consumer, others);
             others ^= 1;
           }
@@ -265,7 +265,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
           wgmma_commit();
           const Scales now = next;
           if (step + 1 < steps) next = scales_of(step + 1); // they arrive while the tensor cores multiply
-          if constexpr (TURNS) {
+          if constexpr (ALTERNATE) {
             wgmma_wait<1>(); // a quarter is left: as long as the other takes to begin
             if (leader) barrier_arrive(turn + 8 * (consumer ^ 1));
           }
