@@ -6,6 +6,7 @@ from typing import Any
 
 from build import CACHE, build, build_all
 from clocks import Clocks
+from contenders import prepare
 from contest import as_shape
 from facts import state
 from rates import flop, tflops
@@ -48,6 +49,7 @@ TIMES_TORCH = 2.0
 
 def scaled(cell: Any) -> None:
     """Time every contender at every shape; each shape is a region."""
+    prepare()
     build_all([(step, "bf16") for step in OURS.values()], CACHE)
     ours = {name: ScaledKernel(step, build(step).cubin) for name, step in OURS.items()}
     shares: dict[str, list[list[float]]] = {}
