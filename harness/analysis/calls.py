@@ -1,4 +1,4 @@
-"""Which calls of ``harness run`` measured what a claim reads.
+"""Which calls of ``harness run`` measured a run's cells, or what a claim reads.
 
 A run that is gone on with may have a claim that its first call did not know. That call saw nothing
 of it, unless it measured one of the claim's cells.
@@ -16,20 +16,31 @@ from harness.problem.model import AnyClaim, Problem
 def of_claim(
     problem: Problem, claim: AnyClaim, metrics: Metrics, run: Provenance
 ) -> Sequence[Origin]:
-    """Return the calls in which the claim's cells began, all where that is not known.
-
-    It is not known of an earlier harness's cells, nor of jobs of a cluster, which run side by side.
-    """
+    """Return the calls in which the claim's cells began, all where that is not known."""
     spots = needs.uses(problem, [claim], run.target.device)
-    began = [at for spot in spots for at in metrics.started(*spot)]
-    calls = [(_seconds(call), call) for call in run.origins]
-    times = [at for at, _ in calls if at is not None]
+    found = of_cells(run, [at for spot in spots for at in metrics.started(*spot)])
+    return run.origins if found is None else [call for call in run.origins if call in found]
+
+
+def of_cells(run: Provenance, began: Sequence[float | None]) -> list[Origin] | None:
+    """Return the call in which each cell began, by when it did (seconds since 1970).
+
+    None where that is not known: of no cell, of an earlier harness's cells, and of jobs of a
+    cluster, which run side by side.
+    """
+    calls = [(at, call) for call in run.origins if (at := _seconds(call)) is not None]
     known = [at for at in began if at is not None]
-    is_known = len(known) == len(began) > 0 and len(times) == len(calls)
-    if not is_known or any(call.job for call in run.origins) or min(known) < min(times):
-        return run.origins
-    of_cells = {max(at for at in times if at <= cell) for cell in known}
-    return [call for at, call in calls if at in of_cells]
+    is_known = len(known) == len(began) > 0 and len(calls) == len(run.origins)
+    if not is_known or any(call.job for call in run.origins):
+        return None
+    if min(known) < min(at for at, _ in calls):
+        return None
+    return [_latest(calls, cell) for cell in known]
+
+
+def _latest(calls: Sequence[tuple[float, Origin]], cell: float) -> Origin:
+    """Return the latest of the calls that began before the cell did."""
+    return max((pair for pair in calls if pair[0] <= cell), key=lambda pair: pair[0])[1]
 
 
 def _seconds(call: Origin) -> float | None:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from harness.analysis import reliability
+from harness.analysis import calls, reliability
 from harness.evidence import kinds
 from harness.evidence.provenance import (
     CellProvenance,
@@ -39,7 +39,7 @@ def conditions(page: Page) -> Markdown:
         *(_engine_rows(run.engine) if run.engine else []),
         *_imported_rows(cells),
         *_cell_rows(run.arguments.jobs or 1, cells),
-        *_source_rows(run),
+        *_source_rows(run, cells),
         *sampling_rows(page.tables),
         *noticed_rows(page.tables),
     ]
@@ -139,16 +139,25 @@ def _cell_rows(jobs: int, cells: Sequence[CellProvenance]) -> list[list[str]]:
     return [*rows, ["cells", f"{len(cells)}, of which {len(failed)} failed"]]
 
 
-def _source_rows(run: Provenance) -> list[list[str]]:
+def _source_rows(run: Provenance, cells: Sequence[CellProvenance]) -> list[list[str]]:
     """Return rows on the harness, manifest and sources that a run and its resumptions used."""
     jobs = [origin.job for origin in run.origins if origin.job]
     ran = ", ".join(f"{job.system} {job.id} on {job.node}" for job in jobs)
     return [
         *([["jobs", ran]] if jobs else []),
-        ["harness", "; ".join(dict.fromkeys(_harness(origin) for origin in run.origins))],
+        ["harness", "; ".join(_harnesses(run, cells))],
         ["manifest", _digest(run.manifest_sha256)],
         ["sources", _digest(run.sources_sha256 or _of_state(run))],
     ]
+
+
+def _harnesses(run: Provenance, cells: Sequence[CellProvenance]) -> list[str]:
+    """Return each harness of the run; of several, how many cells each measured, if known."""
+    by_cell = calls.of_cells(run, [cell.started for cell in cells])
+    counts = Counter(_harness(origin) for origin in by_cell or run.origins)
+    if by_cell is None or len(counts) == 1:
+        return list(counts)
+    return [f"{said} ({count} of the cells)" for said, count in counts.items()]
 
 
 def _of_state(run: Provenance) -> str | None:

@@ -185,7 +185,7 @@ def contest(
     for name, instead in played.items():
         monkeypatch.setattr(loaded, name, instead)
     scaled = module("scaled_contest")
-    played = {name: played[name] for name in ("interleaved", "Monitor", "Clocks")} | {
+    played = {name: played[name] for name in ("prepare", "interleaved", "Monitor", "Clocks")} | {
         "build_all": lambda *_: [],
         "build": lambda step: build(step, "bf16", tmp_path),
         "ScaledKernel": lambda *_: None,

@@ -87,6 +87,7 @@ def interleaved(runs, sets, turns, *_):
     }
 
 contest.ScaledKernel, contest.interleaved = Kernel, interleaved
+contest.prepare = lambda: None
 contest.build_all = lambda *_: None
 contest.build = lambda _: type("Built", (), {"cubin": None})
 contest.Monitor = contest.Clocks = lambda: None

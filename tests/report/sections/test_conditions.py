@@ -56,6 +56,29 @@ def test_a_run_of_an_engine_and_a_container_is_described(example: Problem) -> No
     assert "nsys" not in rows
 
 
+def test_a_harness_is_shown_with_the_cells_that_it_measured(example: Problem) -> None:
+    def shown(*began: float) -> str:
+        made = page(example, tables(), gpus={f"small.slow.timing.r{at}": None for at in range(2)})
+        cells = [
+            cell.model_copy(update={"started": at})
+            for cell, at in zip(made.provenance.cells, began, strict=True)
+        ]
+        second = {"git": Git(commit="later", changed=True), "started": "1970-01-01T00:01:00Z"}
+        first = {"git": Git(commit="early", changed=False), "started": "1970-01-01T00:00:10Z"}
+        run = made.provenance.run.model_copy(update=first | {"harness": "1.0"})
+        run = run.model_copy(update={"resumed": (run.model_copy(update=second),)})
+        provenance = made.provenance.model_copy(update={"run": run, "cells": tuple(cells)})
+        return dict(rows_of(conditions.conditions(replace(made, provenance=provenance))))["harness"]
+
+    both = (
+        "1.0, commit early (1 of the cells);"
+        " 1.0, commit later with uncommitted changes (1 of the cells)"
+    )
+    assert shown(11.5, 75.0) == both
+    assert shown(11.5, 59.0) == "1.0, commit early"
+    assert shown(5.0, 75.0) == "1.0, commit early; 1.0, commit later with uncommitted changes"
+
+
 def test_samples_are_counted_over_all_series() -> None:
     def series(stopped: str, taken: int, warmup: int, outliers: int) -> Row:
         counts = {"taken": taken, "warmup": warmup, "outliers": outliers}
