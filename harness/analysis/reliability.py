@@ -19,7 +19,7 @@ _OF_OTHERS = ("on the GPU, too", "memory clock")  # what the SM clock does not a
 _GPU_TIMES = ("gpu_time", "gpu_time_cold")  # samples that the GPU's own clock took
 _OF_THE_HOST = ("launch", "round_trip", "graph_launch", "h2d_", "d2h_")  # ceilings it has a part in
 _FIGURES = re.compile(r" (?:in|from) \d")  # where the figures of a doubt begin
-_REGION = re.compile(r"([A-Za-z]+\d+): ")  # before a doubt, in a cell that measures many sizes
+_REGION = re.compile(r"([^\s:]+): ")  # before a doubt, in a cell that measures several regions
 
 
 def doubt(cells: "pl.DataFrame", region: str | None = None) -> str:
@@ -146,7 +146,19 @@ def _watching(timing: "pl.DataFrame") -> Iterator[str]:
     for column, state in (("doubt", "doubtful"), ("retried", "run again, doubtful at first")):
         for cell, why in timing.select("cell", column).iter_rows():
             if why:
-                yield f"{cell} {state}: {why}"
+                yield f"{cell} {state}: {'; '.join(_by_reason(why.split('; ')))}"
+
+
+def _by_reason(doubts: Collection[str]) -> list[str]:
+    """Return the doubts of a cell, those of several regions that are alike as one that counts."""
+    alike: dict[str, list[str]] = {}
+    for why in doubts:
+        reason = _FIGURES.split(_REGION.sub("", why, count=1), maxsplit=1)[0]
+        alike.setdefault(reason, []).append(why)
+    return [
+        whys[0] if len(whys) == 1 else f"{reason} in {len(whys)} regions"
+        for reason, whys in alike.items()
+    ]
 
 
 def _pauses(timing: "pl.DataFrame") -> Iterator[str]:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import polars as pl
+import pytest
 
 from harness.analysis import reliability
 from harness.evidence import tables as evidence
@@ -92,9 +93,18 @@ def test_a_variant_whose_gpu_waits_for_the_host_is_noted() -> None:
     assert lines == ["a in small is host-bound: 3.0 times its GPU time"]
 
 
-def test_a_doubt_about_one_region_is_none_about_another() -> None:
-    rows = cells({"doubt": "m4096: power cap in 9 of 9 looks; on the GPU, too: other"}, {})
-    both = "m4096: power cap in 9 of 9 looks; on the GPU, too: other"
+@pytest.mark.parametrize("region", ["m4096", "prefill-by-ring", "2048", "below-0.05"])
+def test_a_doubt_about_one_region_is_none_about_another(region: str) -> None:
+    both = f"{region}: power cap in 9 of 9 looks; on the GPU, too: other"
+    rows = cells({"doubt": both}, {})
     assert reliability.doubt(rows) == both
-    assert reliability.doubt(rows, "m4096") == both
+    assert reliability.doubt(rows, region) == both
     assert reliability.doubt(rows, "m1") == "on the GPU, too: other"
+
+
+def test_a_note_counts_the_regions_of_a_doubt() -> None:
+    capped = [f"by-{way}: power cap in {looks} of 9 looks" for looks, way in enumerate("abc", 7)]
+    drifted = "by-c: sm clock drifted from 1800 to 1700 MHz"
+    assert notes(cells({"doubt": f"{'; '.join(capped)}; {drifted}; on the GPU, too: other"})) == [
+        f"small.a.timing.r0 doubtful: power cap in 3 regions; {drifted}; on the GPU, too: other"
+    ]
