@@ -129,5 +129,11 @@ def _improvement(
 
 
 def nearness(lead: Measured) -> tuple[int, float]:
-    """Return what alternatives are ordered by: how they stand, then how close they come."""
-    return _STANDINGS.index(standing(lead)), lead.value or 0.0
+    """Return what alternatives are ordered by: how they stand, then how close they come.
+
+    One that few processes put behind comes after closer ones that are known to be worse.
+    """
+    stands = standing(lead)
+    if stands == "described" and (lead.value or 0.0) > 1 + THRESHOLD:
+        stands = "worse"
+    return _STANDINGS.index(stands), lead.value or 0.0

@@ -90,6 +90,22 @@ def test_an_alternative_of_one_process_is_no_rival_to_judge_by(study: Problem) -
     assert why(study, result) == ("a stack, size low: Other was measured in one process; 3 decide")
 
 
+@pytest.mark.parametrize(
+    ("once", "rival", "verdict"),
+    [(3.0, "other", "reproduced"), (2.3, "third", "described"), (1.9, "third", "described")],
+)
+def test_one_process_decides_nothing_but_may_come_closer(
+    study: Problem, once: float, rival: str, verdict: str
+) -> None:
+    third = {"third": Variant.model_validate({"label": "Third", "environment": "plain"})}
+    study = study.model_copy(update={"variants": {**study.variants, **third}})
+    made = timed({**CLEAR, "low": {**CLEAR["low"], "third": once}})
+    of_third = pl.col("variant") == "third"
+    made["cells"] = made["cells"].filter(~of_third | (pl.col("round") == 0))
+    result = judged(study, made)
+    assert (result.verdict, result.gains[0].rival) == (verdict, rival)
+
+
 def test_what_is_left_out_is_no_alternative(study: Problem) -> None:
     times = {**CLEAR, "low": {**CLEAR["low"], "other": 1.0}}
     left_out = changed(study, but={"other": "another accuracy class"})
