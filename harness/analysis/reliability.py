@@ -19,7 +19,7 @@ _OF_OTHERS = ("on the GPU, too", "memory clock")  # what the SM clock does not a
 _GPU_TIMES = ("gpu_time", "gpu_time_cold")  # samples that the GPU's own clock took
 _OF_THE_HOST = ("launch", "round_trip", "graph_launch", "h2d_", "d2h_")  # ceilings it has a part in
 _FIGURES = re.compile(r" (?:in|from) \d")  # where the figures of a doubt begin
-_REGION = re.compile(r"([^\s:]+): ")  # before a doubt, in a cell that measures several regions
+_REGION = re.compile(r"^([^\s:]+): ")  # before a doubt, in a cell that measures several regions
 
 
 def doubt(cells: "pl.DataFrame", region: str | None = None) -> str:

@@ -57,8 +57,9 @@ def title(headlines: Mapping[str, int]) -> str:
     """Return in a few words how the headline claims fared, by their counts by verdict.
 
     "Reproduced" where all that were tested are, "Partly tested: 2 of 9 headlines" if these are
-    fewer than half; "Partly reproduced: 3 of 5 headlines"; "Refuted" and "Undecided" where none is;
-    "Described" or "Not measured" where none was tested; "Measured" of a study that claims nothing.
+    fewer than half; "Partly reproduced: 3 of 5 headlines", of "tested headlines" where others were
+    not; "Refuted" and "Undecided" where none is; "Described" or "Not measured" where none was
+    tested; "Measured" of a study that claims nothing.
     """
     tested = sum(headlines.get(name, 0) for name in TESTED)
     reproduced = headlines.get("reproduced", 0)
@@ -73,7 +74,8 @@ def title(headlines: Mapping[str, int]) -> str:
 
 def _not_all(headlines: Mapping[str, int], reproduced: int, tested: int) -> str:
     if reproduced:
-        return f"Partly reproduced: {reproduced} of {tested} headlines"
+        what = "headlines" if tested == sum(headlines.values()) else "tested headlines"
+        return f"Partly reproduced: {reproduced} of {tested} {what}"
     return "Refuted" if headlines.get("refuted") else "Undecided"
 
 

@@ -17,7 +17,8 @@ from harness.report.page import Page
 
 _NOTATION = (
     "*± and brackets: the 99 % interval over processes, which decides. Parentheses: the least and"
-    " the most that a process gave. [How they are made]({}).*"
+    " the most that a process gave. To spare: how far the whole interval has to lie on the claimed"
+    " side of the bound. [How they are made]({}).*"
 )
 _MAKES_KERNELS = ("torch", "triton")
 """Packages whose versions stand in the first line: they decide which kernels run."""
@@ -67,12 +68,16 @@ def _title(page: Page, judged: Sequence[ClaimResult]) -> str:
 def claims(page: Page) -> Markdown:
     """Return the table of claims: id, statement, bound, measured value, verdict, source cells.
 
-    Those that decide the page's title are marked as headlines.
-
-    Below it stands since which commit the bounds of tested claims stand as they do.
+    Those that decide the page's title are marked as headlines. Below it stands since which commit
+    the bounds of tested claims stand as they do.
     """
     head = ["claim", "statement", "bound", "measured", "verdict", "from"]
-    rows = [_row(page.problem, result) for result in page.results]
+    elsewhere = scope(page.problem, page.results, page.provenance.run).elsewhere
+    device = "CPU" if page.target.device == "cuda" else "GPU"
+    rows = [
+        _row(page.problem, result, f"needs a {device}" if result in elsewhere else "")
+        for result in page.results
+    ]
     shown = table(head, rows, numeric_from=len(head), whole=True)
     notation = _NOTATION.format(page.in_checkout("docs/statistics.md"))
     return Markdown("\n\n".join(filter(None, [shown, notation, _since(page)])))
@@ -121,10 +126,11 @@ def stated(result: ClaimResult) -> Markdown:
     return prose(claim.statement)
 
 
-def _row(problem: Problem, result: ClaimResult) -> list[str]:
+def _row(problem: Problem, result: ClaimResult, lacks: str) -> list[str]:
+    """Return a claim's row; ``lacks``: what the target is not, so that nothing can judge it."""
     value, claim = result.measured, result.claim
     mark: str = "**refuted**" if result.verdict == "refuted" else result.verdict
-    reasons = [verdicts.why(problem, result), value.doubt]
+    reasons = [lacks] if lacks else [verdicts.why(problem, result), value.doubt]
     name = f'<a id="{attribute(claim.id)}"></a>{code(claim.id)}'
     return [
         Markdown(f"{name} (headline)" if claim.headline else name),

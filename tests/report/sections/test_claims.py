@@ -50,6 +50,14 @@ def test_the_first_line_counts_what_the_table_lists(
     assert cells["from"] == "small.fast.timing, small.slow.timing"
 
 
+def test_a_claim_of_another_device_says_what_it_needs(example: Problem) -> None:
+    (claim,) = example.claims
+    of = claim.model_copy(update={"needs": "cpu"})
+    head, row = rows_of(claims.claims(judged(example.model_copy(update={"claims": [of]}), 2, 1)))
+    cells = dict(zip(head, row, strict=True))
+    assert cells["verdict"].endswith(": needs a CPU")
+
+
 def test_the_table_marks_the_claims_that_decide_the_title(example: Problem) -> None:
     (claim,) = example.claims
     for is_headline in (True, False):
@@ -110,7 +118,7 @@ def test_a_study_without_claims_is_measured(example: Problem) -> None:
         ({"reproduced": 3, "described": 3}, "Reproduced"),
         ({"reproduced": 2, "described": 3}, "Partly tested: 2 of 5 headlines"),
         ({"reproduced": 3, "undecided": 2}, "Partly reproduced: 3 of 5 headlines"),
-        ({"reproduced": 3, "tie": 1, "described": 9}, "Partly reproduced: 3 of 4 headlines"),
+        ({"reproduced": 3, "tie": 1, "described": 9}, "Partly reproduced: 3 of 4 tested headlines"),
         ({"refuted": 1, "undecided": 2}, "Refuted"),
         ({"undecided": 2, "tie": 1}, "Undecided"),
         ({"described": 1, "not measured": 2}, "Described"),
