@@ -45,4 +45,7 @@ def _latest(calls: Sequence[tuple[float, Origin]], cell: float) -> Origin:
 
 def _seconds(call: Origin) -> float | None:
     """Return when a call began, in whole seconds since 1970, None if it did not say."""
-    return datetime.fromisoformat(call.started).timestamp() if call.started else None
+    try:
+        return datetime.fromisoformat(call.started or "").timestamp()
+    except ValueError:
+        return None

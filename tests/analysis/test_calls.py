@@ -74,5 +74,6 @@ def test_it_is_not_known_of_jobs_and_where_nothing_ran(tmp_path: Path) -> None:
     job = {"system": "slurm", "id": "7", "node": "n1"}
     assert measured(tmp_path, [], *THREE) == [0, 1, 2]
     assert measured(tmp_path, cells, call(None), call(SECOND)) == [0, 1]
+    assert measured(tmp_path, cells, call(FIRST) | {"started": "at noon"}, call(SECOND)) == [0, 1]
     jobs = call(SECOND, job=job)
     assert measured(tmp_path, cells, call(FIRST), jobs) == [0, 1]
