@@ -19,7 +19,10 @@ def of_claim(
     """Return the calls in which the claim's cells began, all where that is not known."""
     spots = needs.uses(problem, [claim], run.target.device)
     found = of_cells(run, [at for spot in spots for at in metrics.started(*spot)])
-    return run.origins if found is None else [call for call in run.origins if call in found]
+    if found is None:
+        return run.origins
+    times = {call.started for call in found}  # calls of one second are not told apart
+    return [call for call in run.origins if call.started in times]
 
 
 def of_cells(run: Provenance, began: Sequence[float | None]) -> list[Origin] | None:

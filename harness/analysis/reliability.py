@@ -112,18 +112,34 @@ def _noticed(cells: "pl.DataFrame", region: str | None) -> list[str]:
 
 def _in_short(doubts: Collection[str], rounds: int) -> list[str]:
     """Return each doubt, those that differ only in their figures as one with its rounds."""
+    return _folded([(why, why) for why in doubts], f"of {rounds} rounds")
+
+
+def _by_reason(doubts: Collection[str]) -> list[str]:
+    """Return the doubts of a cell, those of several regions that are alike as one that counts."""
+    return _folded([(_without_region(why), why) for why in doubts], "regions")
+
+
+def _folded(doubts: Collection[tuple[str, str]], of: str) -> list[str]:
+    """Return doubts, those whose reasons differ only in their figures as one that counts them.
+
+    ``doubts``: each doubt's reason and its whole text.
+    """
     alike: dict[str, list[str]] = {}
-    for why in doubts:
-        alike.setdefault(_FIGURES.split(why, maxsplit=1)[0], []).append(why)
+    for reason, why in doubts:
+        alike.setdefault(_FIGURES.split(reason, maxsplit=1)[0], []).append(why)
     return [
-        whys[0] if len(whys) == 1 else f"{what} in {len(whys)} of {rounds} rounds"
-        for what, whys in alike.items()
+        whys[0] if len(whys) == 1 else f"{what} in {len(whys)} {of}" for what, whys in alike.items()
     ]
+
+
+def _without_region(why: str) -> str:
+    return _REGION.sub("", why, count=1)
 
 
 def _of_the_clock(why: str) -> bool:
     """Return whether a doubt is about the SM clock: low, for whatever reason, or drifting."""
-    return not _REGION.sub("", why, count=1).startswith(_OF_OTHERS)
+    return not _without_region(why).startswith(_OF_OTHERS)
 
 
 def _concerns(why: str, region: str | None) -> bool:
@@ -147,18 +163,6 @@ def _watching(timing: "pl.DataFrame") -> Iterator[str]:
         for cell, why in timing.select("cell", column).iter_rows():
             if why:
                 yield f"{cell} {state}: {'; '.join(_by_reason(why.split('; ')))}"
-
-
-def _by_reason(doubts: Collection[str]) -> list[str]:
-    """Return the doubts of a cell, those of several regions that are alike as one that counts."""
-    alike: dict[str, list[str]] = {}
-    for why in doubts:
-        reason = _FIGURES.split(_REGION.sub("", why, count=1), maxsplit=1)[0]
-        alike.setdefault(reason, []).append(why)
-    return [
-        whys[0] if len(whys) == 1 else f"{reason} in {len(whys)} regions"
-        for reason, whys in alike.items()
-    ]
 
 
 def _pauses(timing: "pl.DataFrame") -> Iterator[str]:

@@ -58,8 +58,7 @@ def show(study: Problem, of: Scope, evidence: Folder) -> None:
         for result in of.judged:
             if result.claim.kind == kind:
                 tell(study, result)
-    other = "GPU" if evidence.origin.run.target.device == "cpu" else "CPU"
-    for title, results in ((f"needs a {other}", of.elsewhere), (LEFT_OUT, of.left_out)):
+    for title, results in ((of.lacks, of.elsewhere), (LEFT_OUT, of.left_out)):
         if results:
             output.prose(f"{title}: {_some([result.claim.id for result in results])}", _INDENT)
     output.say(verdicts.tally(verdicts.by_verdict(of.judged)))

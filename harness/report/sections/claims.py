@@ -72,10 +72,9 @@ def claims(page: Page) -> Markdown:
     the bounds of tested claims stand as they do.
     """
     head = ["claim", "statement", "bound", "measured", "verdict", "from"]
-    elsewhere = scope(page.problem, page.results, page.provenance.run).elsewhere
-    device = "CPU" if page.target.device == "cuda" else "GPU"
+    of = scope(page.problem, page.results, page.provenance.run)
     rows = [
-        _row(page.problem, result, f"needs a {device}" if result in elsewhere else "")
+        _row(page.problem, result, of.lacks if result in of.elsewhere else "")
         for result in page.results
     ]
     shown = table(head, rows, numeric_from=len(head), whole=True)
