@@ -16,7 +16,7 @@ _KINDS = {
     "allreduce_": "all-reduce",
     "all_reduce": "all-reduce",
     "all_reduce_": "all-reduce",
-    "one_shot_all_reduce": "all-reduce",
+    "one_shot_all_reduce": "one-shot",
     "two_shot_all_reduce_": "all-reduce",
     "_allgather_base_": "all-gather",
     "all_gather_into_tensor": "all-gather",

@@ -46,11 +46,13 @@ def sent(kind: str, size: float, ranks: int) -> float:
 
     ``size``: of an all-reduce, the message; of an all-gather, what it returns; of a
     reduce-scatter, what it takes; of a send and an all-to-all, what leaves the rank. A ring moves
-    no less: Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms, 2009.
+    no less: Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms, 2009. A one-shot
+    all-reduce is counted as an all-reduce; over more than two ranks it moves more.
     """
     share = (ranks - 1) / ranks
     return {
         "all-reduce": 2 * share * size,
+        "one-shot": 2 * share * size,
         "all-gather": share * size,
         "reduce-scatter": share * size,
         "all-to-all": size,

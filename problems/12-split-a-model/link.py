@@ -7,22 +7,39 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+import torch.distributed._symmetric_memory as symm_mem
 from torch import Tensor
 from world import World
 
 KINDS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "send")
+GRAPH_KINDS = ("all-reduce", "one-shot")
+"""What the steps that are CUDA graphs make; one-shot: an all-reduce over symmetric memory."""
+CHAIN = 16
 _REPEATS = 8
+
+Table = dict[str, list[tuple[float, float]]]
+"""By kind, sizes in bytes and the µs that each took."""
 
 
 class Link:
-    """µs of a collective by kind and size, straight lines in log-log between measured sizes."""
+    """µs of a collective by kind and size, straight lines in log-log between measured sizes.
 
-    def __init__(self, measured: dict[str, list[tuple[float, float]]]) -> None:
-        self.measured = measured
+    ``measured``: launched by the host. ``in_graph``: within a CUDA graph.
+    """
 
-    def us(self, kind: str, size: float) -> float:
-        """Return the µs of a collective of ``size`` bytes, as ``law.sent`` counts a size."""
-        points = self.measured[kind]
+    def __init__(self, measured: Table, in_graph: Table | None = None) -> None:
+        self.measured, self.in_graph = measured, in_graph or {}
+
+    def us(self, kind: str, size: float, *, is_graph: bool = False) -> float:
+        """Return the µs of a collective of ``size`` bytes, as ``law.sent`` counts a size.
+
+        A kind that was not measured in a graph is taken as launched; a one-shot that was not
+        measured, as an all-reduce.
+        """
+        table = self.measured | (self.in_graph if is_graph else {})
+        if kind == "one-shot" and kind not in table:
+            kind = "all-reduce"
+        points = table[kind]
         if size <= points[0][0]:
             return points[0][1]
         last = len(points) - 1
@@ -38,18 +55,59 @@ class Link:
         return max(size / us / 1e3 for size, us in self.measured["send"])
 
 
-def measured(world: World, sizes: list[int]) -> Link:
-    """Measure each kind at each size; every rank has the same table."""
-    table: dict[str, list[tuple[float, float]]] = {}
+def measured(world: World, sizes: list[int], graph_sizes: list[int]) -> Link:
+    """Measure each kind at each size, launched and in a graph; every rank has the same tables."""
+    table: Table = {}
     for kind in KINDS:
         points = []
         for size in sizes:
             step = collective(kind, size, world)
             step()
-            times = [world.timed(step, _REPEATS) for _ in range(3)]
-            points.append((float(size), 1e3 * sorted(times)[1]))
+            points.append((float(size), _median_us(step, world)))
         table[kind] = points
-    return Link(table)
+    replayed = {kind: _replayed(kind, graph_sizes, world) for kind in GRAPH_KINDS}
+    return Link(table, {kind: points for kind, points in replayed.items() if points})
+
+
+def _median_us(step: Callable[[], Any], world: World) -> float:
+    return 1e3 * sorted(world.timed(step, _REPEATS) for _ in range(3))[1]
+
+
+def _replayed(kind: str, sizes: list[int], world: World) -> list[tuple[float, float]]:
+    """Return the µs of a kind in a graph by size; nothing if one of the ranks cannot have it."""
+    points = []
+    for size in sizes:
+        call = one_shot(size, world) if kind == "one-shot" else collective(kind, size, world)
+        if world.most(call is None) or call is None:
+            return []
+        points.append((float(size), chained_us(call, world)))
+    return points
+
+
+def chained_us(call: Callable[[], Any], world: World) -> float:
+    """Return the µs of one of ``CHAIN`` calls, each after the one before, in a CUDA graph."""
+
+    def chain() -> Any:
+        for _ in range(CHAIN):
+            result = call()
+        return result
+
+    return _median_us(world.captured(chain), world) / CHAIN
+
+
+def one_shot(size: int, world: World) -> Callable[[], Tensor] | None:
+    """Return a one-shot all-reduce of ``size`` bytes in bf16; None without symmetric memory."""
+    if world.device != "cuda":
+        return None
+    group = world.mesh.get_group()
+    place = torch.device(world.device, world.rank)  # memory of GPU -1 is asked for without a number
+    try:
+        memory = symm_mem.empty(size // 2, dtype=torch.bfloat16, device=place).zero_()
+        symm_mem.rendezvous(memory, group)
+        torch.ops.symm_mem.one_shot_all_reduce(memory, "sum", group.group_name)
+    except RuntimeError:
+        return None
+    return lambda: torch.ops.symm_mem.one_shot_all_reduce(memory, "sum", group.group_name)
 
 
 def collective(kind: str, size: int, world: World) -> Callable[[], Any]:

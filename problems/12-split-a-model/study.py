@@ -41,7 +41,7 @@ def run(cell: Any, world: World, seed: int) -> None:
         profiled.run(cell, world)
         return
     with cell.phase("link"), cell.exclusively("link"):
-        known = link.measured(world, params["message_sizes"])
+        known = link.measured(world, params["message_sizes"], params["graph_sizes"])
     state_link(cell, known)
     order = random.Random(seed)  # noqa: S311 - the same on every rank
     for name, about in params["works"].items():
@@ -80,11 +80,13 @@ class Case:
 
 
 def state_link(cell: Any, known: Link) -> None:
-    """State what the link took by kind and size."""
+    """State what the link took by kind and size, launched and in a graph."""
     cell.fact("link_gb_s", known.gb_s, "GB/s")
-    for kind, points in known.measured.items():
-        for size, us in points:
-            cell.sample(f"{int(size) >> 10}KiB", f"{kind.replace('-', '_')}_us", "µs", [us])
+    for table, suffix in ((known.measured, "us"), (known.in_graph, "in_graph_us")):
+        for kind, points in table.items():
+            for size, us in points:
+                name = f"{kind.replace('-', '_')}_{suffix}"
+                cell.sample(f"{int(size) >> 10}KiB", name, "µs", [us])
 
 
 def measured(cell: Any, world: World, known: Link, case: Case, off_law: list[float]) -> list[float]:
@@ -115,7 +117,8 @@ def measured(cell: Any, world: World, known: Link, case: Case, off_law: list[flo
         steps = [world.captured(each.step) if is_graph else each.step for each in (way, alone)]
         with cell.exclusively(region):
             times = in_turn(cell, world, steps)
-    return stated(cell, world, known, region, way, ops, times)
+    comm_us = world.most(sum(known.us(kind, size, is_graph=is_graph) for kind, size in ops))
+    return stated(cell, known, region, way, comm_us, times)
 
 
 def built(case: Case, world: World) -> tuple[Way, Way, float] | str:
@@ -168,20 +171,21 @@ def in_turn(
 
 def stated(
     cell: Any,
-    world: World,
     known: Link,
     region: str,
     way: Way,
-    ops: list[Op],
+    comm_us: float,
     times: tuple[list[float], list[float]],
 ) -> list[float]:
-    """Keep the samples of a way; return the error of its prediction in %, alone in a list."""
+    """Keep the samples of a way; return the error of its prediction in %, alone in a list.
+
+    ``comm_us``: what the link took for the collectives of a step.
+    """
     split, part = times
     cell.sample(region, "step_ms", "ms", split)
     cell.sample(region, "part_ms", "ms", part)
     if not way.law:
         return []
-    comm_us = world.most(sum(known.us(kind, size) for kind, size in ops))
     predicted = law.step_ms(median(part), comm_us, way.overlap, way.idle)
     floor_ms = way.law / known.gb_s / 1e6
     exposed = [a - b * (1 + way.idle) for a, b in zip(split, part, strict=True)]

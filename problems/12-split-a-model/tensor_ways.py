@@ -165,7 +165,7 @@ class _SymmetricRow(nn.Module):
         torch.mm(x.flatten(0, -2), self._weight.t(), out=self._memory)
         total = self._memory
         if self._comm.is_muted:
-            tell("all-reduce", total.nbytes)
+            tell("one-shot", total.nbytes)
         else:
             total = torch.ops.symm_mem.one_shot_all_reduce(total, "sum", self._name)
         return total.view(*x.shape[:-1], -1)

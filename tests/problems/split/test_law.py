@@ -16,6 +16,7 @@ def sizes(law: ModuleType) -> Any:
     ("kind", "bytes_sent"),
     [
         ("all-reduce", 1500),  # 3/4 of it out, 3/4 of it back
+        ("one-shot", 1500),  # counted as an all-reduce
         ("all-gather", 750),
         ("reduce-scatter", 750),
         ("all-to-all", 1000),

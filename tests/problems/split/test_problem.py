@@ -7,6 +7,7 @@ from harness.problem.plan import Selected, plan
 from tests.support.split_study import FOLDER
 
 ON_GPUS_ALONE = {"tensor-symmetric", "ring-torch"}
+WIDTHS = {"llama-3-70b": 8192, "mixtral-8x7b": 4096}
 
 
 def test_a_cpu_runs_two_and_four_ranks(problem: Problem) -> None:
@@ -44,6 +45,16 @@ def test_works_divide_as_their_ways_ask(problem: Problem) -> None:
                 assert work["batch"] % work["microbatches"] == 0 == work["batch"] % ranks
         for length in case.params.get("sweep", {}).get("lengths", []):
             assert length % (2 * ranks) == 0
+
+
+def test_what_a_decode_sums_lies_between_sizes_measured_in_a_graph(problem: Problem) -> None:
+    for planned in plan(problem, Selected(), "cuda"):
+        sizes = planned.params["graph_sizes"]
+        assert sizes == sorted(set(sizes))
+        assert len(sizes) >= 2
+        for work in planned.params["works"].values():
+            if work["work"] == "decode":
+                assert sizes[0] <= 2 * work["batch"] * WIDTHS[work["model"]] <= sizes[-1]
 
 
 def test_every_bound_of_the_goal_is_claimed(problem: Problem) -> None:

@@ -15,7 +15,7 @@ import sys
 import torch
 from checking import Expected, WrongStepError, check
 from counted import ops_of
-from link import Link, measured
+from link import CHAIN, GRAPH_KINDS, Link, chained_us, measured
 from team import Follower, Team
 from way import UnfitError
 from ways import WAYS
@@ -54,8 +54,18 @@ def run(cell, world, seed):
         assert "66 tokens" in str(error)
     else:
         raise AssertionError("66 tokens were split")
-    known = measured(world, [1024, 8192])
-    assert all(us > 0 for points in known.measured.values() for _, us in points)
+    known = measured(world, [1024, 8192], [1024, 4096])
+    tables = (known.measured, known.in_graph)
+    assert all(us > 0 for table in tables for points in table.values() for _, us in points)
+    assert {kind: [size for size, _ in at] for kind, at in known.in_graph.items()} == {
+        "all-reduce": [1024, 4096]  # a CPU has no symmetric memory
+    }
+    decode = {"work": "decode", "batch": 4, "tokens": 1, "context": 8}
+    for model in ("llama-tiny", "mixtral-tiny"):
+        work = Work.of(params | decode | {"model": model}, world.device)
+        with torch.no_grad():
+            ops = ops_of(WAYS["tensor"](work, world, world.mesh).step, world.size)
+        assert ops and {kind for kind, _ in ops} <= set(GRAPH_KINDS)
 
 lines = Link({"send": [(100.0, 10.0), (400.0, 20.0), (1600.0, 80.0)]})
 assert [round(lines.us("send", size), 6) for size in (1, 100, 200, 400, 800)] == [
@@ -64,6 +74,36 @@ assert [round(lines.us("send", size), 6) for size in (1, 100, 200, 400, 800)] ==
 assert round(lines.us("send", 6400), 6) == 320  # beyond the last: on the last line
 assert lines.gb_s == 1600 / 80 / 1e3
 assert round(lines.us("send", 1600), 6) == 80
+
+both = Link(
+    {"send": [(1.0, 2.0), (2.0, 3.0)], "all-reduce": [(1.0, 30.0), (2.0, 40.0)]},
+    {"all-reduce": [(1.0, 5.0), (2.0, 6.0)]},
+)
+assert [both.us("all-reduce", 1, is_graph=is_graph) for is_graph in (False, True)] == [30, 5]
+assert both.us("send", 1, is_graph=True) == 2  # as launched: no graph was measured with it
+assert [both.us("one-shot", 1, is_graph=is_graph) for is_graph in (False, True)] == [30, 5]
+both.in_graph["one-shot"] = [(1.0, 4.0), (2.0, 4.5)]
+assert [both.us(kind, 1, is_graph=True) for kind in GRAPH_KINDS] == [5, 4]
+
+class Clock:
+    # A call takes 10 µs, a replay as many calls as its step makes.
+    calls = 0
+
+    def captured(self, step):
+        return step
+
+    def timed(self, step, count):
+        before = self.calls
+        for _ in range(count):
+            step()
+        return (self.calls - before) * 0.01 / count
+
+    def call(self):
+        self.calls += 1
+
+clock = Clock()
+assert round(chained_us(clock.call, clock), 6) == 10
+assert clock.calls % CHAIN == 0
 
 import study
 study.run = run

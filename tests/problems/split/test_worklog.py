@@ -1,6 +1,7 @@
 """The worklog on planted measurements: all of it is told, and no sentence outlives its claim."""
 
 import dataclasses
+from collections.abc import Collection
 from typing import Any
 
 import pytest
@@ -42,13 +43,16 @@ STEP_MS = {
 PART_MS = 102.0
 MEMORY_GB = {"data": 30.0, "fsdp": 18.0, "gpipe": 40.0, "1f1b": 20.0}
 LINK = ("all_reduce_us", "all_gather_us", "reduce_scatter_us", "all_to_all_us", "send_us")
+IN_GRAPH = ("all_reduce_in_graph_us", "one_shot_in_graph_us")
 
 Series = dict[tuple[str, str], float]
 
 
 def measured(planned: Cell) -> tuple[Series, dict[str, float]]:
     """Return samples by region and metric, and facts, of a cell as the scripts would."""
-    found: Series = {(f"{size >> 10}KiB", kind): 20.0 for size in (16384,) for kind in LINK}
+    regions = ("16KiB", "64KiB", "1024KiB")
+    found: Series = {(region, kind): 20.0 for region in regions for kind in LINK}
+    found |= {(region, kind): 5.0 for region in regions for kind in IN_GRAPH}
     facts: dict[str, float] = {"link_gb_s": 350.0}
     for name, work in planned.params["works"].items():
         found[f"{name}-worst", "prediction_error"] = 6.0
@@ -86,6 +90,10 @@ def of_way(region: str, way: str) -> tuple[Series, dict[str, float]]:
 
 @pytest.fixture(scope="module")
 def evidence(problem: Problem) -> Tables:
+    return evidence_of(problem)
+
+
+def evidence_of(problem: Problem, without: Collection[str] = ()) -> Tables:
     found: dict[str, list[Row]] = {"cells": [], "samples": [], "facts": []}
     for planned in plan(problem, Selected(rounds=3), "cuda"):
         found["cells"].append(planted_study.cell(planned))
@@ -94,6 +102,8 @@ def evidence(problem: Problem) -> Tables:
         samples, facts = measured(planned)
         found["facts"] += planted_study.facts(planned, facts)
         for (region, metric), value in samples.items():
+            if metric in without:
+                continue
             near = [value * (1 + 1e-4 * (at % 3 - 1)) for at in range(20)]
             found["samples"] += planted_study.samples(planned, region, metric, near)
     return tables(**found)
@@ -115,6 +125,18 @@ def test_everything_that_the_scripts_state_is_told(page: Page, problem: Problem)
         if "not measured" in line.lower() and "GPU timeline" not in line
     ]
     assert missing == []
+
+
+def test_a_decode_is_predicted_from_collectives_in_a_graph_where_they_were_timed(
+    problem: Problem, page: Page
+) -> None:
+    told = render(TEMPLATE, page)
+    assert "| 1024 KiB | 20 µs | 5 µs | 5 µs |" in told
+    assert "from collectives in a CUDA graph" in told
+    before = planted_study.page_of(problem, evidence_of(problem, IN_GRAPH))
+    untold = render(TEMPLATE, before)
+    assert "a prediction of decode from them is too long" in untold
+    assert "one-shot in a graph" not in untold
 
 
 def test_the_first_screen_is_short(page: Page) -> None:
