@@ -66,7 +66,7 @@ def _gains(page: Page, result: AdviceResult) -> Markdown:
     places = _apart([page.problem.cases[gain.case].label for gain in ends])
     several = len(ends) > 1
     gains = (
-        f"{measured(gain.gain, interval=not several or _may_lose(gain.gain))}"
+        f"{measured(gain.gain)}"
         f"{f' at {_whole(escape(place))}' if several else ''}"
         f"{_change(page, result, gain)}"
         for gain, place in zip(ends, places, strict=True)
@@ -198,11 +198,6 @@ def _apart(labels: list[str]) -> list[str]:
     shared = set(parts[0]).intersection(*parts[1:])
     short = [", ".join(part for part in of_label if part not in shared) for of_label in parts]
     return short if all(short) else labels
-
-
-def _may_lose(gain: Measured) -> bool:
-    """Return whether a gain's interval holds a loss, which its value alone would hide."""
-    return gain.low is not None and gain.low < 1
 
 
 def _factor(ratio: Measured) -> str:

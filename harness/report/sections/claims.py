@@ -3,12 +3,13 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from harness.analysis import calls
 from harness.analysis.claims import ClaimResult
 from harness.analysis.scope import scope
 from harness.analysis.units import counted
 from harness.analysis.verdict import TESTED
 from harness.problem import plan, state
-from harness.problem.model import Problem
+from harness.problem.model import AnyClaim, Problem
 from harness.report import verdicts
 from harness.report.columns import DASH
 from harness.report.escape import Markdown, attribute, code, escape, prose, table
@@ -87,16 +88,22 @@ def _since(page: Page) -> str:
 
     "" where no run recorded it.
     """
-    begun = page.provenance.run.claims or {}
-    tested = [result.claim.id for result in page.results if result.verdict in TESTED]
-    commits = Counter(begun[name].since or "the run" for name in tested if name in begun)
+    tested = [result.claim for result in page.results if result.verdict in TESTED]
+    commits = Counter(since for claim in tested if (since := _stands_since(page, claim)))
     if not commits:
         return ""
     oldest = sorted(commits, key=lambda commit: commit.split()[::-1])
     counts = ", ".join(f"{commits[commit]} since {escape(commit)}" for commit in oldest)
-    met = sum(bool(page.provenance.met.get(name)) for name in tested)
+    met = sum(bool(page.provenance.met.get(claim.id)) for claim in tested)
     again = f" {met} of them an earlier run had met as well." if met else ""
     return f"*The tested claims and their bounds stand since before the run: {counts}.{again}*"
+
+
+def _stands_since(page: Page, claim: AnyClaim) -> str:
+    """Return since when a claim stands, by the first call that measured for it; "" if none says."""
+    measuring = calls.of_claim(page.problem, claim, page.metrics, page.provenance.run)
+    begun = next((call.claims for call in measuring if call.claims), {})
+    return begun[claim.id].since or "the run" if claim.id in begun else ""
 
 
 def link(page: Page, result: ClaimResult, *, begins: bool = False) -> Markdown:
