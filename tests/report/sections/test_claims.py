@@ -1,6 +1,8 @@
 """Claims on a page: the first line counts verdicts, the table shows bound, value and doubt."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -14,10 +16,10 @@ from tests.support.pages import page, rows_of
 from tests.support.small_evidence import cell, samples, tables
 
 
-def judged(problem: Problem, slow_ms: float, fast_ms: float, doubt: str = "") -> Page:
-    """Return a page on two rounds of each variant, with its claims judged."""
+def judged(problem: Problem, slow_ms: float, fast_ms: float, **of_cells: Any) -> Page:
+    """Return a page on three rounds of each variant, with its claims judged."""
     timed = {
-        variant: [cell(variant, number, doubt=doubt) for number in range(3)]
+        variant: [cell(variant, number, **of_cells) for number in range(3)]
         for variant in ("slow", "fast")
     }
     rows = [
@@ -77,9 +79,8 @@ def test_a_refuted_claim_says_what_is_true_instead(example: Problem) -> None:
 
 
 def test_a_doubt_stands_beside_the_verdict(example: Problem) -> None:
-    *_, verdict, _ = rows_of(claims.claims(judged(example, 2.0, 1.0, "power cap in 3 of 5 looks")))[
-        1
-    ]
+    shown = judged(example, 2.0, 1.0, doubt="power cap in 3 of 5 looks")
+    *_, verdict, _ = rows_of(claims.claims(shown))[1]
     assert "power cap in 3 of 3 rounds" in verdict
 
 
@@ -150,3 +151,23 @@ def test_below_the_table_stands_since_when_tested_claims_stand(example: Problem)
     shown = replace(shown, provenance=shown.provenance.model_copy(update={"run": run}))
     line = "stand since before the run: 1 since 16ee04ef 2026-11-22.*"
     assert claims.claims(shown).endswith(f"\n\n*The tested claims and their bounds {line}")
+
+
+def test_a_claim_that_was_added_stands_since_the_call_that_measured_it(example: Problem) -> None:
+    first, later = datetime(2026, 11, 22, tzinfo=UTC), datetime(2026, 11, 23, tzinfo=UTC)
+    known = {
+        name: claim.model_copy(update={"since": "16ee04ef 2026-11-22"})
+        for name, claim in started.started(example).items()
+    }
+
+    def told(began: datetime) -> str:
+        shown = judged(example, 2.0, 1.0, started=began.timestamp() + 60)
+        run = shown.provenance.run
+        call = run.model_copy(update={"started": later.isoformat(), "claims": known})
+        others = {f"not-{name}": claim for name, claim in known.items()}
+        before = {"started": first.isoformat(), "claims": others, "resumed": (call,)}
+        gone_on = shown.provenance.model_copy(update={"run": run.model_copy(update=before)})
+        return claims.claims(replace(shown, provenance=gone_on))
+
+    assert "stand since before the run: 1 since 16ee04ef 2026-11-22" in told(later)
+    assert "stand since" not in told(first)
