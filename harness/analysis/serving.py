@@ -14,6 +14,9 @@ from harness.evidence.tables import Tables
 _TAIL = 0.99
 UNTOLD = "no token yet"
 """The state of a request of which the engine does not say whether it waits or is computed."""
+STALLED = "no token for long"
+"""The state of a request between two tokens that lie ``STALL`` medians or more apart."""
+STALL = 5
 
 
 def lives(tables: Tables) -> pl.DataFrame:
@@ -179,6 +182,19 @@ def states(tables: Tables, most: int) -> pl.DataFrame:
     columns = ("request", "state", "start_ns", "end_ns")
     joined = pl.concat([span.select(columns) for span in spans])
     return joined.filter(pl.col("end_ns") > pl.col("start_ns"))
+
+
+def stalls(tables: Tables, most: int) -> pl.DataFrame:
+    """Return request, state, start_ns and end_ns of long waits of the first ``most`` after warm-up.
+
+    Long: at least ``STALL`` times the median of all times between two tokens.
+    """
+    before = pl.col("time_ns").shift().over("request")
+    gaps = tables["load_tokens"].select("request", start_ns=before, end_ns="time_ns").drop_nulls()
+    length = pl.col("end_ns") - pl.col("start_ns")
+    long = gaps.filter(length >= STALL * length.median())
+    chosen = long.join(lives(tables).head(most), on="request", how="semi")
+    return chosen.select("request", pl.lit(STALLED).alias("state"), "start_ns", "end_ns")
 
 
 MEASURES: dict[str, Callable[[Tables], float | None]] = {

@@ -130,6 +130,17 @@ def test_states_fill_a_request_from_due_to_end(recording: Recording, read: Table
     assert set(states["state"]) - {"preempted"} == {serving.UNTOLD, "decode"}
 
 
+def test_a_request_stalls_where_tokens_lie_five_medians_apart(read: Tables) -> None:
+    one, other = serving.lives(read)["request"].to_list()[:2]
+    times = {one: (0, 10, 20, 70, 80), other: (5, 15, 64)}  # the second waits 49, one less
+    tokens = [(request, time) for request, each in times.items() for time in each]
+    schema = read["load_tokens"].select("request", "time_ns").schema
+    frame = pl.DataFrame(tokens, schema, orient="row")
+    planted = read | {"load_tokens": frame}
+    assert serving.stalls(planted, 60).rows() == [(one, serving.STALLED, 20, 70)]
+    assert serving.stalls(read | {"load_tokens": frame.clear()}, 60).is_empty()
+
+
 def test_a_manifest_asks_for_a_load_by_the_name_of_a_measure(
     tmp_path: Path, recording: Recording, read: Tables
 ) -> None:

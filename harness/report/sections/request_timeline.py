@@ -29,11 +29,13 @@ def request_timeline(
 
 def draw_load(tables: "Tables | None", most: int = _MOST) -> str | None:
     """Return the first ``most`` requests after warm-up as SVG, None without a recording of them."""
+    import polars as pl
+
     from harness.analysis import serving
 
     if tables is None or tables["load_requests"].is_empty():
         return None
-    spans = serving.states(tables, most)
+    spans = pl.concat([serving.states(tables, most), serving.stalls(tables, most)])
     if spans.is_empty():
         return None
     ends = (int(spans["start_ns"].min()), int(spans["end_ns"].max()))  # type: ignore[arg-type]  # integers
@@ -43,7 +45,9 @@ def draw_load(tables: "Tables | None", most: int = _MOST) -> str | None:
         {"row": request - first, "x": start / of_ns, "x2": end / of_ns, "state": state}
         for request, state, start, end in spans.iter_rows()
     ]
-    return draw(rows, (ends[0] / of_ns, ends[1] / of_ns), unit)
+    shown, sent = spans["request"].n_unique(), tables["load_requests"].height
+    title = "requests" if shown == sent else f"{shown} of {sent} requests"
+    return draw(rows, (ends[0] / of_ns, ends[1] / of_ns), unit, title)
 
 
 def _unit(length_ns: int) -> tuple[float, str]:
@@ -54,16 +58,18 @@ def _unit(length_ns: int) -> tuple[float, str]:
     return scale * 1e6, symbol
 
 
-def draw(rows: Rows, ends: tuple[float, float], unit: str) -> str:
-    """Return spans as SVG. Rows: row, x, x2, state, those that lie over others last."""
+def draw(rows: Rows, ends: tuple[float, float], unit: str, title: str = "requests") -> str:
+    """Return spans as SVG. Rows: row, x, x2, state. ``title``: of the axis of requests."""
     import altair as alt
 
-    from harness.analysis.serving import UNTOLD
+    from harness.analysis.serving import STALLED, UNTOLD
 
     colours = dict.fromkeys(("queued", UNTOLD), lighter(FAINT, 0.5))
-    colours |= {"prefill": ORANGE, "decode": BLUE, "preempted": SERIES[4]}
+    colours |= {"prefill": ORANGE, "decode": BLUE, STALLED: lighter(BLUE, 0.6)}
+    colours |= {"preempted": SERIES[4]}
     shown = [state for state in colours if any(row["state"] == state for row in rows)]
-    boxes = [row | {"y": row["row"] + 0.1, "y2": row["row"] + 0.9} for row in rows]
+    ordered = sorted(rows, key=lambda row: shown.index(row["state"]))  # the last lie above
+    boxes = [row | {"y": row["row"] + 0.1, "y2": row["row"] + 0.9} for row in ordered]
     count = max(row["row"] for row in rows) + 1
     scale = alt.Scale(domain=[count, 0], nice=False)
     bare = alt.Axis(labels=False, ticks=False, grid=False)
@@ -78,7 +84,7 @@ def draw(rows: Rows, ends: tuple[float, float], unit: str) -> str:
                 axis=alt.Axis(tickCount=7),
             ),
             x2="x2:Q",
-            y=alt.Y("y:Q", title="requests", scale=scale, axis=bare),
+            y=alt.Y("y:Q", title=title, scale=scale, axis=bare),
             y2="y2:Q",
             color=alt.Color(
                 "state:N",

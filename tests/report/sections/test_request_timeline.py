@@ -22,6 +22,7 @@ def test_states_of_the_first_requests_are_drawn() -> None:
     assert decode["x"] == pytest.approx(row["first_ns"] / 1e9)
     assert decode["x2"] == pytest.approx(row["ended_ns"] / 1e9)
     assert "s from the start of the load" in figure
+    assert f"10 of {tables['load_requests'].height} requests" in figure
 
 
 def test_nothing_is_drawn_of_no_load() -> None:
