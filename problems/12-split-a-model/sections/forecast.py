@@ -62,6 +62,12 @@ class Rates:
     attention: float
     fixed: float
 
+    def with_memory(self, memory: float, of: Sizes, few: Point) -> "Rates":
+        """Return these with another rate of memory, by which that decode takes as long."""
+        read = weight_bytes(of) + cache_bytes(of, few)
+        fixed = self.fixed + read * (1 / self.memory - 1 / memory) / of.layers
+        return replace(self, memory=memory, fixed=fixed)
+
 
 def rates(
     of: Sizes, whole: Mapping[Point, float], attention_ms: float, attended: Point
@@ -104,9 +110,12 @@ def collectives(way: str, of: Sizes) -> list[tuple[str, float]]:
     """
     local = of.tokens / of.ranks * of.element
     leaving = local * (of.ranks - 1) / of.ranks
-    halves = [("all-gather", of.hidden_bytes), ("reduce-scatter", of.hidden_bytes)]
+    halves: list[tuple[str, float]] = [
+        ("all-gather", of.hidden_bytes),
+        ("reduce-scatter", of.hidden_bytes),
+    ]
     exchanged = (of.width + 2 * of.kv_width, of.width)
-    return {
+    found: dict[str, list[tuple[str, float]]] = {
         "whole": [],
         "tensor": [("all-reduce", of.hidden_bytes)] * 2,
         "tensor-symmetric": [("one-shot", of.hidden_bytes)] * 2,
@@ -114,7 +123,8 @@ def collectives(way: str, of: Sizes) -> list[tuple[str, float]]:
         "sequence-async": halves * 2,
         "ring": [("send", 2 * local * of.kv_width)] * (of.ranks - 1),
         "ulysses": [("all-to-all", leaving * width) for width in exchanged],
-    }[way]
+    }
+    return found[way]
 
 
 @dataclass(frozen=True)

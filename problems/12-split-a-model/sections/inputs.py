@@ -54,11 +54,14 @@ class Inputs:
     def forecast(self) -> Forecast | None:
         """Return the forecast, None where the evidence lacks one of its inputs."""
         *_, (prefill_name, prefill) = self.points.items()
-        whole = {at: self.steps(name).get("whole") for name, at in self.points.items()}
-        held = {way: self.value(f"memory_gb@{prefill_name}-by-{way}") for way in PREFILLS}
+        whole = {at: self.steps(name).get("whole", math.nan) for name, at in self.points.items()}
+        held = {
+            way: 1e9 * (self.value(f"memory_gb@{prefill_name}-by-{way}") or math.nan)
+            for way in PREFILLS
+        }
         launched = self._tables(_LAUNCHED, "us", self.params["message_sizes"])
         in_graph = self._tables(_IN_GRAPH, "in_graph_us", self.params["graph_sizes"])
-        if not launched or not in_graph or None in [*whole.values(), *held.values()]:
+        if not launched or not in_graph or math.isnan(sum([*whole.values(), *held.values()])):
             return None
         shape = SHAPES[self.params["works"][prefill_name]["model"]]
         sizes = Sizes(self.params["ranks"], self.params["layers"], 0, *shape, _ELEMENT)
@@ -69,14 +72,13 @@ class Inputs:
             return None
         gpu = self.page.target.gpu
         memory = (gpu and gpu.memory_bytes) or math.inf
-        in_bytes = {way: 1e9 * gb for way, gb in held.items()}
-        return Forecast(sizes, found, launched, in_graph, prefill, in_bytes, memory)
+        return Forecast(sizes, found, launched, in_graph, prefill, held, memory)
 
     def _tables(
         self, kinds: Sequence[str], suffix: str, sizes: Sequence[int]
     ) -> dict[str, Table] | None:
         """Return the link's tables by kind; None where one has fewer than two sizes."""
-        found = {}
+        found: dict[str, Table] = {}
         for kind in kinds:
             name = f"{kind.replace('-', '_')}_{suffix}"
             points = [(float(size), self.value(f"{name}@{size >> 10}KiB")) for size in sizes]

@@ -1,6 +1,7 @@
 """A map of the ways that are predicted to be the fastest, and how far its predictions are off."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from harness.analysis import roofline
@@ -75,11 +76,15 @@ def ways_map_errors(page: Page, variant: VariantName, case: CaseName) -> Markdow
         f"Of one work the ratios of the split ways lie up to {apart:.1%} apart: "
         "between ways that are predicted closer than that, the map can be wrong."
     )
-    return Markdown(f"{_told(forecast, page)}\n\n{found}\n\n{last}")
+    few = min(inputs.points.values(), key=lambda at: (at.tokens, at.sequences))
+    return Markdown(f"{_told(forecast, page, few)}\n\n{found}\n\n{last}")
 
 
-def _told(forecast: Forecast, page: Page) -> str:
-    """Return the rates, and what follows where the memory's is above what the GPU reaches."""
+def _told(forecast: Forecast, page: Page, few: Point) -> str:
+    """Return the rates, and what follows where the memory's is above what the GPU reaches.
+
+    ``few``: the decode that gave the fixed time.
+    """
     per, ceilings = forecast.rates, roofline.best(page.tables)
     tera = {name: number(getattr(per, name) / 1e9) for name in ("memory", "products", "attention")}
     told = (
@@ -88,10 +93,14 @@ def _told(forecast: Forecast, page: Page) -> str:
     )
     ceiling = ceilings.get("dram_read")
     if ceiling and per.memory > ceiling * 1e6:
+        slower = replace(forecast, rates=per.with_memory(ceiling * 1e6, forecast.of, few))
+        cells = [cell for cell in _cells(forecast, few.context) if cell[-1]]
+        changed = sum(slower.fastest(at) != ways for *_, at, ways in cells)
         told += (
             f" Reading alone reached {number(ceiling / 1e3)} TB/s on this GPU: so the memory's rate"
-            " is too high and the fixed time, which two GPUs do not share, too long, and decodes of"
-            " two GPUs are predicted too slow."
+            " is too high and the fixed time, which two GPUs do not share, too long, which makes"
+            " decodes of two GPUs come out slower. With the rate of reading, and the fixed time"
+            f" that it leaves, {changed} of the map's {len(cells)} cells would change."
         )
     return told
 
@@ -153,8 +162,14 @@ def _chart() -> Any:
     colours = alt.Scale(domain=list(_WAYS), range=[colour for _, colour in _WAYS.values()])
     colour = alt.Color("way:N", title=None, scale=colours, legend=legend)
     boxes, letters, dots = (alt.Chart(alt.NamedData(name)) for name in ("boxes", "letters", "dots"))
-    text = {"color": chart.ON_DARK, "baseline": "middle", "fontWeight": "bold"}
-    ring = {"stroke": chart.ON_DARK, "strokeWidth": 1.5, "size": 220, "opacity": 1, "aria": False}
+    text: dict[str, Any] = {"color": chart.ON_DARK, "baseline": "middle", "fontWeight": "bold"}
+    ring: dict[str, Any] = {
+        "stroke": chart.ON_DARK,
+        "strokeWidth": 1.5,
+        "size": 220,
+        "opacity": 1,
+        "aria": False,
+    }
     layers = (
         boxes.mark_rect(aria=False).encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=colour)
         + letters.mark_text(**text).encode(x=x, y=y, text="letter:N")

@@ -102,6 +102,15 @@ def test_rates_are_those_that_made_the_steps(forecast: ModuleType, small: Any) -
     assert forecast.rates(small.of, whole, 100.0, point(64, 1)) is None  # attention alone is longer
 
 
+def test_another_rate_of_memory_leaves_the_decode_it_was_taken_from(
+    forecast: ModuleType, small: Any
+) -> None:
+    few = forecast.Point(1, 1, context=10)
+    other = replace(small, rates=small.rates.with_memory(900.0, small.of, few))
+    assert other.own_ms("whole", few) == pytest.approx(small.own_ms("whole", few))
+    assert other.own_ms("tensor", few) < small.own_ms("tensor", few)  # less of it is fixed
+
+
 def test_between_sizes_a_line_in_log_log(forecast: ModuleType) -> None:
     table = [(100.0, 10.0), (400.0, 20.0), (1600.0, 80.0)]
     sizes_us = {50: 10, 100: 10, 200: 200**0.5, 400: 20, 800: 40, 1600: 80, 3200: 160}
