@@ -17,7 +17,7 @@ from harness.report.escape import link as target
 from harness.report.page import Page
 
 _NOTATION = (
-    "*± and brackets: the 99 % interval over processes, which decides. Parentheses: the least and"
+    "*± and brackets: the 99 % interval over processes{}, which decides. Parentheses: the least and"
     " the most that a process gave. To spare: how far the whole interval has to lie on the claimed"
     " side of the bound. [How they are made]({}).*"
 )
@@ -79,8 +79,18 @@ def claims(page: Page) -> Markdown:
         for result in page.results
     ]
     shown = table(head, rows, numeric_from=len(head), whole=True)
-    notation = _NOTATION.format(page.in_checkout("docs/statistics.md"))
+    notation = _NOTATION.format(_processes(page), page.in_checkout("docs/statistics.md"))
     return Markdown("\n\n".join(filter(None, [shown, notation, _since(page)])))
+
+
+def _processes(page: Page) -> str:
+    """Return how many processes measured each of the cells that were measured by several, or ""."""
+    ran = page.tables["cells"].filter(status="ok").group_by("variant", "case", "capture").len()
+    several = sorted(count for count in set(ran["len"].to_list()) if count > 1)
+    if not several:
+        return ""
+    ends = list(dict.fromkeys([several[0], several[-1]]))
+    return f" ({' to '.join(map(str, ends))} a cell)"
 
 
 def _since(page: Page) -> str:

@@ -153,6 +153,17 @@ def test_below_the_table_stands_since_when_tested_claims_stand(example: Problem)
     assert claims.claims(shown).endswith(f"\n\n*The tested claims and their bounds {line}")
 
 
+def test_below_the_table_stands_how_many_processes_an_interval_is_of(example: Problem) -> None:
+    shown = judged(example, 2.0, 1.0)
+    assert "over processes (3 a cell), which decides" in claims.claims(shown)
+    cells = shown.tables["cells"]
+    fewer = cells.filter(~((cells["variant"] == "slow") & (cells["round"] == 0)))
+    uneven = replace(shown, tables=shown.tables | {"cells": fewer})
+    assert "over processes (2 to 3 a cell), which decides" in claims.claims(uneven)
+    once = replace(shown, tables=shown.tables | {"cells": cells.filter(cells["round"] == 0)})
+    assert "over processes, which decides" in claims.claims(once)
+
+
 def test_a_claim_that_was_added_stands_since_the_call_that_measured_it(example: Problem) -> None:
     first, later = datetime(2026, 11, 22, tzinfo=UTC), datetime(2026, 11, 23, tzinfo=UTC)
     known = {
