@@ -1,5 +1,6 @@
 """What to do: each piece of advice with its gain, its nearest rival and its claim."""
 
+import math
 from collections.abc import Sequence
 
 from harness.analysis.advice import Gain, nearness
@@ -120,7 +121,8 @@ def _rival(problem: Problem, result: AdviceResult) -> Markdown:
         places = _apart([problem.cases[gain.case].label for gain in compared])
         place = places[compared.index(nearest)]
         where = f" at {_whole(escape(place))}" if compared[1:] else ""
-        parts.append(f"{label}: {_standing(nearest)}{where}")
+        note = " (no gain)" if _is_no_better(nearest) else ""
+        parts.append(f"{label}: {_standing(nearest)}{where}{note}")
     else:
         parts.append("none measured")
     if count := sum(map(len, _left_out(problem, result).values())):
@@ -161,6 +163,11 @@ def _standing(gain: Gain) -> str:
     word = "tie" if gain.standing == "tie" else "behind by"
     ahead = gain.standing == "described" and gain.lead.value < 1
     return f"ahead by {measured(gain.behind)}" if ahead else f"{word} {measured(gain.lead)}"
+
+
+def _is_no_better(gain: Gain) -> bool:
+    """Return whether the alternative is as far behind as what the advice replaces, or further."""
+    return (gain.lead.value or 0.0) >= (gain.gain.value or math.inf)
 
 
 def _open(page: Page, results: Sequence[AdviceResult]) -> Markdown:

@@ -67,6 +67,14 @@ def test_the_alternative_that_comes_closest_stands_beside_the_gain(
         assert "do this" not in shown
 
 
+def test_an_alternative_that_gains_nothing_says_so(study: Problem) -> None:
+    times = {"low": {**CLEAR["low"], "other": 3.2}, "high": {**CLEAR["high"], "other": 4.0}}
+    told = rows_of(advice.advice(judged(study, times)))[1][2]
+    assert told == "Other: behind by 1.6× at size_low (no gain)".replace("_", "\xa0")
+    times["low"]["other"] = 2.9
+    assert "no gain" not in rows_of(advice.advice(judged(study, times)))[1][2]
+
+
 def test_described_advice_shares_a_line_for_each_reason(study: Problem) -> None:
     (first,) = study.claims
     second = first.model_copy(update={"id": "again"})
