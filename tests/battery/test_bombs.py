@@ -14,12 +14,12 @@ from tests.support.paths import ROOT
 
 MOST_MB, MOST_CPU_S = 2048, 20
 """Memory and CPU time of the command with all that it starts, on an ordinary core."""
-_ORDINARY_S, _ADDITIONS = 1.2, 20_000_000
+_ORDINARY_S, _ADDITIONS = 0.24, 4_000_000
 """CPU time of so many additions there: a slower core is allowed more."""
 
 
 def slowness() -> float:
-    """Return how many times as long this core takes for an addition as an ordinary one, or 1."""
+    """Return how many times as long additions take here now as on an ordinary core, 1 at least."""
     begun, total = time.process_time(), 0
     for number in range(_ADDITIONS):
         total += number
@@ -57,8 +57,7 @@ def test_a_bomb_takes_little(name: str, tmp_path: Path, figures: Figures) -> Non
         assert REFUSED[name] in said
         assert command.returncode == 2
     assert used.ru_maxrss >> 10 < MOST_MB
-    taken = used.ru_utime + used.ru_stime
-    assert taken < MOST_CPU_S or taken < MOST_CPU_S * slowness()
+    assert used.ru_utime + used.ru_stime < MOST_CPU_S * slowness()
 
 
 def test_each_bomb_says_what_is_expected_of_it() -> None:

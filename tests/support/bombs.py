@@ -175,7 +175,7 @@ def _(path: Path) -> None:
 @bomb("snapshot: small segments")
 def _(path: Path) -> None:
     segment = b'{"total_size":1,"allocated_size":0},'
-    _gzipped(path, (b'{"segments":[', 1), (segment, 400_000), (segment[:-1], 1))
+    _gzipped(path, (b'{"segments":[', 1), (segment, 1_000_000), (segment[:-1], 1))
     _append(path, b'],"device_traces":[]}')
 
 

@@ -7,7 +7,7 @@ The probe's JSON has, beside it, ``stacks`` that events and blocks name by index
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -228,7 +228,7 @@ def load(path: Path) -> Snapshot:
             check(source, len(data))
             snapshot = _typed(source, msgspec.convert, _SnapshotFile, AllocatorEvent, Block)
         else:
-            snapshot = _typed(data, msgspec.json.decode, _Json, _JsonEvent, _JsonBlock)
+            snapshot = _typed(data, _decoded, _Json, _JsonEvent, _JsonBlock)
     except UNREADABLE as error:
         why = "a name in it is no text" if isinstance(error, UnicodeError) else error
         raise CaptureError(f"not a memory snapshot: {why}", where=path) from error
@@ -246,6 +246,14 @@ def _content(path: Path) -> bytearray:
         if len(data) > _MOST_BYTES:
             raise CaptureError(f"a memory snapshot of more than {_MOST_BYTES} bytes", where=path)
     return data
+
+
+def _decoded(text: Any, *, type: Any) -> Any:  # noqa: A002 - as of msgspec.convert
+    """Return JSON as records of a type, by a decoder that is made once for it."""
+    return _decoder(type).decode(text)
+
+
+_decoder = cache(msgspec.json.Decoder)
 
 
 def _typed(
@@ -268,9 +276,10 @@ def _typed(
     stacks = _Stacks(content.stacks, typed)
     _resolve(events, stacks)
     segments = [segment for segment in content.segments if segment.device == device]
+    of_blocks = list[block] | None  # type: ignore[valid-type]  # the same
     for segment in segments:
         _check_sizes(segment)
-        segment.blocks = _blocks(typed(segment.blocks, type=list[block] | None), segment)  # type: ignore[valid-type]  # the same
+        segment.blocks = _blocks(typed(segment.blocks, type=of_blocks), segment)
         _resolve(segment.blocks or [], stacks)
     phases = sorted(content.phases, key=lambda phase: phase.time_us)
     marks = _marks(content.marks, device, typed)
