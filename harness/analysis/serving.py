@@ -33,9 +33,9 @@ def lives(tables: Tables) -> pl.DataFrame:
 
 
 def times_between(tokens: pl.DataFrame) -> pl.DataFrame:
-    """Return request and itl_ns of each token but the first of its request."""
+    """Return request, time_ns and itl_ns of each token but the first of its request."""
     gap = pl.col("time_ns").diff().over("request")
-    return tokens.select("request", itl_ns=gap).drop_nulls("itl_ns")
+    return tokens.select("request", "time_ns", itl_ns=gap).drop_nulls("itl_ns")
 
 
 def _latency(column: str, share: float) -> Callable[[Tables], float | None]:
@@ -189,12 +189,14 @@ def stalls(tables: Tables, most: int) -> pl.DataFrame:
 
     Long: at least ``STALL`` times the median of all times between two tokens.
     """
-    before = pl.col("time_ns").shift().over("request")
-    gaps = tables["load_tokens"].select("request", start_ns=before, end_ns="time_ns").drop_nulls()
-    length = pl.col("end_ns") - pl.col("start_ns")
-    long = gaps.filter(length >= STALL * length.median())
-    chosen = long.join(lives(tables).head(most), on="request", how="semi")
-    return chosen.select("request", pl.lit(STALLED).alias("state"), "start_ns", "end_ns")
+    gaps = times_between(tables["load_tokens"])
+    long = gaps.filter(pl.col("itl_ns") >= STALL * pl.col("itl_ns").median())
+    return long.join(lives(tables).head(most), on="request", how="semi").select(
+        "request",
+        state=pl.lit(STALLED),
+        start_ns=pl.col("time_ns") - pl.col("itl_ns"),
+        end_ns="time_ns",
+    )
 
 
 MEASURES: dict[str, Callable[[Tables], float | None]] = {

@@ -86,10 +86,10 @@ def claims(page: Page) -> Markdown:
 def _processes(page: Page) -> str:
     """Return how many processes measured each of the cells that were measured by several, or ""."""
     ran = page.tables["cells"].filter(status="ok").group_by("variant", "case", "capture").len()
-    several = sorted(count for count in set(ran["len"].to_list()) if count > 1)
+    several = [count for count in ran["len"] if count > 1]
     if not several:
         return ""
-    ends = list(dict.fromkeys([several[0], several[-1]]))
+    ends = sorted({min(several), max(several)})
     return f" ({' to '.join(map(str, ends))} a cell)"
 
 

@@ -58,7 +58,7 @@ def _unit(length_ns: int) -> tuple[float, str]:
     return scale * 1e6, symbol
 
 
-def draw(rows: Rows, ends: tuple[float, float], unit: str, title: str = "requests") -> str:
+def draw(rows: Rows, ends: tuple[float, float], unit: str, title: str) -> str:
     """Return spans as SVG. Rows: row, x, x2, state. ``title``: of the axis of requests."""
     import altair as alt
 
@@ -66,7 +66,7 @@ def draw(rows: Rows, ends: tuple[float, float], unit: str, title: str = "request
 
     colours = dict.fromkeys(("queued", UNTOLD), lighter(FAINT, 0.5))
     colours |= {"prefill": ORANGE, "decode": BLUE, STALLED: lighter(BLUE, 0.6)}
-    colours |= {"preempted": SERIES[4]}
+    colours["preempted"] = SERIES[4]
     shown = [state for state in colours if any(row["state"] == state for row in rows)]
     ordered = sorted(rows, key=lambda row: shown.index(row["state"]))  # the last lie above
     boxes = [row | {"y": row["row"] + 0.1, "y2": row["row"] + 0.9} for row in ordered]

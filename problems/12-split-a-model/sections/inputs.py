@@ -29,7 +29,7 @@ class Inputs:
 
     @cached_property
     def params(self) -> Mapping[str, Any]:
-        """Return what the case's cells are told."""
+        """Return the parameters of the case."""
         return self.page.problem.cases[self.case].params
 
     def value(self, metric: str) -> float | None:
