@@ -21,6 +21,8 @@ PAYLOAD_SIZE = 5
 """BlockHeader's NumSources, SessionDetails and PayloadSize."""
 _MOST_HEADER_BYTES = 256 << 20
 _MOST_BLOCKS = 1_000_000
+_MOST_FIELDS = 100_000
+"""Fields of a message; those of a real header are tens."""
 
 Fields = dict[int, list[int | bytes]]
 """The values of a protobuf message by field number: varints as numbers, messages as bytes."""
@@ -81,9 +83,12 @@ def fields(path: Path, content: bytes) -> Fields:
     The encoding: https://protobuf.dev/programming-guides/encoding/
     """
     values: Fields = {}
-    at = 0
+    at = count = 0
     while at < len(content):
         key, at = _varint(path, content, at)
+        count += 1
+        if count > _MOST_FIELDS:
+            raise CaptureError(f"a header of more than {_MOST_FIELDS:,} fields", where=path)
         number, wire = key >> 3, key & 7
         if wire == 0:
             value, at = _varint(path, content, at)
