@@ -1,7 +1,7 @@
 """The shapes of the drawing of one step: boxes, texts and lines, each with its place."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ _BETWEEN = 14
 _AXIS = 52
 """Pixels from the last stream's row to the key: the axis with its title."""
 _MOST_STREAMS, _MOST_LANES, _MOST_KEYS, _MOST_LINKS = 5, 4, 6, 40
+"""Rows of streams (of all GPUs together, if each has two), lanes of a row, lines of the key."""
 _PAD = 6
 _LIGHTER = (0.0, 0.3, 0.5, 0.62, 0.7, 0.76)
 """How much lighter each further kernel of a family is drawn than the first."""
@@ -62,6 +63,8 @@ def shapes(label: str, step: "StepTimeline", ends: Window) -> Shapes:
     """Return the shapes of one step's panel between two times, in µs from the step's start."""
     per_us = WIDTH / (ends[1] - ends[0])
     keys = _keys(step)
+    summary = _step_summary(step)
+    step = _within(step, ends)
     streams = _rows_of_streams(step)
     top = _CALLS + _BETWEEN
     height = top + _STREAM * len(dict.fromkeys(streams.values()))
@@ -83,7 +86,7 @@ def shapes(label: str, step: "StepTimeline", ends: Window) -> Shapes:
     left = [_text(ends[0] - GAP / per_us, y, text, "right", FAINT) for text, y in rows]
     title = [
         _text(ends[0], _TITLE, label, "left"),
-        _text(ends[0], _TITLE + _LINE, _step_summary(step), "left"),
+        _text(ends[0], _TITLE + _LINE, summary, "left"),
     ]
     key_boxes, key_texts = _key(keys, ends[0], height + _AXIS, per_us)
     return Shapes(
@@ -94,12 +97,32 @@ def shapes(label: str, step: "StepTimeline", ends: Window) -> Shapes:
     )
 
 
+def _within(step: "StepTimeline", ends: Window) -> "StepTimeline":
+    """Return the step with the operations that are drawn between two times, in µs."""
+    import polars as pl
+
+    first, last = (round(1e3 * end) for end in ends)
+    start, end = pl.col("start_ns"), pl.col("start_ns") + pl.col("duration_ns")
+    return replace(step, ops=step.ops.filter(start < last, first < end))
+
+
 def _step_summary(step: "StepTimeline") -> str:
-    share = 100 * step.busy_ns / step.length_ns
     count = "1 operation" if len(step.ops) == 1 else f"{len(step.ops)} operations"
     length = step.length_ns / 1e3
     told = f"{length / 1e3:.4g} ms" if in_ms(length) else f"{length:,.0f} µs"
-    return f"GPU busy {share:.0f} % of {told} under {step.kind}, {count}"
+    busy = _shares(step.gpus["busy_ns"], step.length_ns)
+    alone = _shares(step.gpus["communication_ns"], step.length_ns)
+    if any(step.gpus["communication_ns"]):
+        busy += f" ({alone} only communicating)"
+    if len(step.gpus) > 1:
+        return f"GPUs busy {busy} of {told} under {step.kind}"
+    return f"GPU busy {busy} of {told} under {step.kind}, {count}"
+
+
+def _shares(times_ns: Iterable[int], length_ns: int) -> str:
+    """Return the least and the greatest of these shares of a time, in percent."""
+    ends = (f"{100 * end(times_ns) / length_ns:.0f}" for end in (min, max))
+    return " to ".join(dict.fromkeys(ends)) + " %"
 
 
 def in_ms(us: float) -> bool:
@@ -139,9 +162,21 @@ def _keys(step: "StepTimeline") -> dict[str, Key]:
 
 
 def _rows_of_streams(step: "StepTimeline") -> dict[Track, int]:
-    """Return each stream's row, by its first operation; the last row takes further streams."""
-    order = step.ops.select("device", "stream").unique(maintain_order=True).rows()
-    return {stream: min(row, _MOST_STREAMS - 1) for row, stream in enumerate(order)}
+    """Return each stream's row, by GPU and first operation of a stream of that number.
+
+    A GPU's last row takes its further streams.
+    """
+    tracks = step.ops.select("device", "stream").unique(maintain_order=True).rows()
+    first = {stream: place for place, (_, stream) in reversed(list(enumerate(tracks)))}
+    gpus: dict[int | None, list[Track]] = {}
+    for track in sorted(tracks, key=lambda track: (track[0] is None, track[0], first[track[1]])):
+        gpus.setdefault(track[0], []).append(track)
+    most = max(2, _MOST_STREAMS // len(gpus))
+    rows: dict[Track, int] = {}
+    for own in gpus.values():
+        top = len(set(rows.values()))
+        rows |= {track: top + min(row, most - 1) for row, track in enumerate(own)}
+    return rows
 
 
 def _track(operation: dict[str, Any]) -> Track:
@@ -171,12 +206,11 @@ def _laid_out(
 
 
 def _stream_label(streams: dict[Track, int], row: int) -> str:
-    here = [stream for stream, its_row in streams.items() if its_row == row]
-    if len(here) > 1:
-        return f"{len(here)} streams"
+    here = [track for track, its_row in streams.items() if its_row == row]
     device, stream = here[0]
+    text = f"stream {stream}" if len(here) == 1 else f"{len(here)} streams"
     several = len({device for device, _ in streams}) > 1
-    return f"GPU {device}, stream {stream}" if several else f"stream {stream}"
+    return f"GPU {device}, {text}" if several else text
 
 
 def _call_names(name: str) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ def made(*ops: Op) -> StepTimeline:
     return StepTimeline(
         "nsys",
         end,
-        1,
+        rows["gpu_ops"].select("device", busy_ns=1, communication_ns=0).unique(),
         rows["gpu_ops"].with_columns(text, kind),
         rows["api_calls"].with_columns(text),
     )
@@ -148,3 +148,21 @@ def test_the_same_stream_of_two_gpus_has_a_row_each() -> None:
     labels = [text["text"] for text in panel.texts]
     assert {"GPU 0, stream 7", "GPU 1, stream 7"} <= set(labels)
     assert len(boxes(panel, 0)) == len(boxes(panel, 1)) == 1
+
+
+def test_rows_of_several_gpus_are_in_one_order_and_the_summary_spans_them() -> None:
+    step = made(*(Op("k", 1000, stream=stream) for stream in (17, 7, 7, 17)))
+    gpus = pl.DataFrame({"device": [0, 1], "busy_ns": [90, 50], "communication_ns": [5, 20]})
+    ops = step.ops.with_columns(pl.Series("device", [1, 1, 0, 0]))
+    panel = shapes("two", StepTimeline("nsys", 100, gpus, ops, step.calls), (0.0, 60.0))
+    rows = [text["text"] for text in panel.texts if text["align"] == "right"]
+    assert rows == ["CUDA calls", *(f"GPU {gpu}, stream {s}" for gpu in (0, 1) for s in (17, 7))]
+    told = [text["text"] for text in panel.texts if text["text"].startswith("GPUs")]
+    assert told == ["GPUs busy 50 to 90 % (5 to 20 % only communicating) of 0 µs under nsys"]
+
+
+def test_a_stream_without_an_operation_in_the_window_has_no_row() -> None:
+    step = made(Op("a", 10_000, stream=1), Op("b", 10_000, stream=2))
+    rows = [text["text"] for text in shapes("fast", step, (21.0, 30.0)).texts]
+    assert "stream 2" in rows
+    assert "stream 1" not in rows
