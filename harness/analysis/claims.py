@@ -19,12 +19,14 @@ class BoundResult:
     """A claim on a metric or a ratio, the value measured for it, and the verdict.
 
     ``untested``: why the run did not test it, where the claim is not the one that it began with.
+    ``worded``: its statement when the run began, where that was another.
     """
 
     claim: BoundClaim
     measured: Measured
     verdict: Verdict
     untested: str = ""
+    worded: str = ""
 
     @property
     def places(self) -> list[Place]:
@@ -36,7 +38,7 @@ class BoundResult:
 class AdviceResult:
     """An advice, its least gain, the verdict, and the gains of every case; none if not judged.
 
-    ``untested``: as of a bound.
+    ``untested``, ``worded``: as of a bound.
     """
 
     claim: Advice
@@ -44,6 +46,7 @@ class AdviceResult:
     verdict: Verdict
     gains: tuple[advice.Gain, ...] = ()
     untested: str = ""
+    worded: str = ""
 
     @property
     def places(self) -> list[Place]:
@@ -74,13 +77,13 @@ def of_run(problem: Problem, metrics: Metrics, run: Provenance) -> list[ClaimRes
     It tests the claims that each call began with that measured something of theirs.
     """
     known = started.started(problem)
-    untested = {
-        claim.id: started.changed(
-            claim.id, known[claim.id], calls.of_claim(problem, claim, metrics, run)
-        )
-        for claim in problem.claims
-    }
-    return judge(problem, metrics, run.target.device, untested)
+    began = {claim.id: calls.of_claim(problem, claim, metrics, run) for claim in problem.claims}
+    untested = {name: started.changed(name, known[name], of) for name, of in began.items()}
+    return [
+        replace(result, worded=started.worded(name, known[name], began[name]))
+        for result in judge(problem, metrics, run.target.device, untested)
+        for name in [result.claim.id]
+    ]
 
 
 def judge(

@@ -47,7 +47,8 @@ def since(
 def changed(name: str, now: StartedClaim, origins: Sequence[Origin]) -> str:
     """Return why no run has tested a claim as it is now, "" if every call started with it.
 
-    ``origins``: all calls of ``harness run`` that the evidence comes from.
+    Its words may differ, as they decide nothing: see :func:`worded`. ``origins``: all calls of
+    ``harness run`` that the evidence comes from.
     """
     recorded = [origin.claims for origin in origins if origin.claims is not None]
     if len(recorded) < len(origins) or not origins:
@@ -60,9 +61,13 @@ def changed(name: str, now: StartedClaim, origins: Sequence[Origin]) -> str:
             return f"the claim's bound was {_in_words(claim.bound)} when the run began"
     if any(claim.definition != now.definition for claim in then):
         return "what the claim compares has changed since the run began"
-    if any(claim.statement != now.statement for claim in then):
-        return "the claim was reworded since the run began"
     return ""
+
+
+def worded(name: str, now: StartedClaim, origins: Sequence[Origin]) -> str:
+    """Return the statement that a call began with where it differs from today's, or ""."""
+    recorded = [(origin.claims or {}).get(name, now).statement for origin in origins]
+    return next((words for words in recorded if words != now.statement), "")
 
 
 def _started(problem: Problem, claim: AnyClaim) -> StartedClaim:

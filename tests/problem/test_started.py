@@ -25,7 +25,6 @@ ADVISED = (
 NEITHER = ""
 BOUND = "the claim's bound was ≤ 1 when the run began"
 DEFINITION = "what the claim compares has changed since the run began"
-STATEMENT = "the claim was reworded since the run began"
 ABSENT = "the claim is newer than the run"
 UNKNOWN = "the run did not record its claims"
 
@@ -59,7 +58,7 @@ def claims(text: str, folder: Path) -> dict[str, StartedClaim]:
         ("pays: [bytes]", "pays: []", NEITHER, DEFINITION),
         ("fact: bytes", "fact: bytes, per: wall_time", NEITHER, DEFINITION),
         ("  other: {", "  new: {label: New, environment: plain}\n  other: {", "", DEFINITION),
-        ("Fast is faster.", "Fast is twice as fast.", STATEMENT, NEITHER),
+        ("Fast is faster.", "Fast is twice as fast.", NEITHER, NEITHER),
         ("id: faster", "id: quicker", ABSENT, NEITHER),
     ],
 )
@@ -107,6 +106,16 @@ def test_every_call_has_to_begin_with_the_claim(tmp_path: Path) -> None:
     assert why({"faster": another}, {}) == ABSENT
     assert why(now, {}, None) == UNKNOWN
     assert why() == UNKNOWN
+
+
+def test_other_words_are_told_and_test_the_same_claim(tmp_path: Path) -> None:
+    now = claims(GOOD, tmp_path)["faster"]
+    before = now.model_copy(update={"statement": "Fast was faster."})
+    calls = [origin(claims={"faster": each}) for each in (now, before)]
+    assert started.changed("faster", now, calls) == NEITHER
+    assert started.worded("faster", now, calls) == "Fast was faster."
+    assert started.worded("faster", now, calls[:1]) == ""
+    assert started.worded("slower", now, [*calls, origin(claims=None)]) == ""
 
 
 def test_a_recorded_claim_is_read_again_as_it_was(tmp_path: Path) -> None:

@@ -106,7 +106,8 @@ def _since(page: Page) -> str:
     counts = ", ".join(f"{commits[commit]} since {escape(commit)}" for commit in oldest)
     met = sum(bool(page.provenance.met.get(claim.id)) for claim in tested)
     again = f" {met} of them an earlier run had met as well." if met else ""
-    return f"*The tested claims and their bounds stand since before the run: {counts}.{again}*"
+    stand = "What tested claims compare, and their bounds, stand since before the run"
+    return f"*{stand}: {counts}.{again}*"
 
 
 def _stands_since(page: Page, claim: AnyClaim) -> str:
@@ -142,6 +143,13 @@ def stated(result: ClaimResult) -> Markdown:
     return prose(claim.statement)
 
 
+def _stated(result: ClaimResult) -> Markdown:
+    """Return a claim's statement, with the words that the run began with where they differ."""
+    if not result.worded or result.verdict not in TESTED:
+        return stated(result)
+    return Markdown(f"{stated(result)} *When the run began:* {escape(result.worded)}")
+
+
 def _row(problem: Problem, result: ClaimResult, lacks: str) -> list[str]:
     """Return a claim's row; ``lacks``: what the target is not, so that nothing can judge it."""
     value, claim = result.measured, result.claim
@@ -150,7 +158,7 @@ def _row(problem: Problem, result: ClaimResult, lacks: str) -> list[str]:
     name = f'<a id="{attribute(claim.id)}"></a>{code(claim.id)}'
     return [
         Markdown(f"{name} (headline)" if claim.headline else name),
-        stated(result),
+        _stated(result),
         verdicts.promised(result),
         verdicts.value(result),
         Markdown(": ".join([mark, *filter(None, [escape("; ".join(filter(None, reasons)))])])),

@@ -150,7 +150,19 @@ def test_below_the_table_stands_since_when_tested_claims_stand(example: Problem)
     run = shown.provenance.run.model_copy(update={"claims": begun})
     shown = replace(shown, provenance=shown.provenance.model_copy(update={"run": run}))
     line = "stand since before the run: 1 since 16ee04ef 2026-11-22.*"
-    assert claims.claims(shown).endswith(f"\n\n*The tested claims and their bounds {line}")
+    stand = f"*What tested claims compare, and their bounds, {line}"
+    assert claims.claims(shown).endswith(f"\n\n{stand}")
+
+
+def test_a_tested_claim_is_shown_with_the_words_that_the_run_began_with(example: Problem) -> None:
+    shown = judged(example, 2.0, 1.0)
+    (result,) = shown.results
+    worded = replace(result, worded="Fast *was* faster.")
+    told = "*When the run began:* Fast &#42;was&#42; faster."
+    assert told in claims.claims(replace(shown, results=[worded]))
+    assert "When the run began" not in claims.claims(shown)
+    described = replace(worded, verdict="described")
+    assert "When the run began" not in claims.claims(replace(shown, results=[described]))
 
 
 def test_below_the_table_stands_how_many_processes_an_interval_is_of(example: Problem) -> None:
