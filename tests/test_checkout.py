@@ -50,7 +50,7 @@ def test_a_command_that_needs_the_problems_says_so_in_one_line(
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
     assert "needs a problems folder" in line
-    assert f"clone the repository and run it there, or set {VARIABLE} to the clone" in line
+    assert f"harness studies FOLDER makes, or in a clone, or set {VARIABLE} to either" in line
     after = sorted(path for path in installed.rglob("*") if "__pycache__" not in path.parts)
     assert after == before
 
@@ -79,7 +79,7 @@ def test_a_folder_of_problems_alone_lists_them_and_runs_none(
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     assert f"{tmp_path}/requirements/torch-" in line
-    assert f"set {VARIABLE} to the clone" in line
+    assert f"set {VARIABLE} to either" in line
 
 
 def test_the_variable_names_the_clone(installed: Path) -> None:

@@ -24,6 +24,7 @@ from harness.cli.report import report
 from harness.cli.run import run
 from harness.cli.schema import schema
 from harness.cli.start import start
+from harness.cli.studies import studies
 from harness.cli.view import view
 
 _WORDS = {"str": "NAME", "path": "PATH", "Path": "PATH", "int": "N", "int range": "N"}
@@ -75,6 +76,7 @@ app = typer.Typer(
 )
 app.callback()(start)
 app.command("list")(list_problems)
+app.command()(studies)
 app.command()(new)
 app.command()(lint)
 app.command()(run)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "list": ("harness list", "harness list --json"),
+    "studies": ("harness studies worklogs",),
     "new": ("harness new slow-attention",),
     "lint": ("harness lint", "harness lint 7"),
     "run": (

@@ -16,6 +16,7 @@ from harness.analysis.diagnose.finding import Evidence, Level
 from harness.analysis.recording import Recording
 from harness.cli import check, contribute, doctor, inspect, report, run
 from harness.cli.new import Drafted
+from harness.cli.studies import Copied
 from harness.problem.manifest import Outline
 
 
@@ -115,6 +116,7 @@ def _doctor() -> Any:
 
 OUTPUTS: Mapping[str, Callable[[], Any]] = {
     "list": lambda: list[Outline],
+    "studies": lambda: Copied,
     "new": lambda: Drafted,
     "lint": _lint,
     "run": _run,

@@ -1,4 +1,7 @@
-"""The checkout that the harness works in: case studies, runs, reports, what engines build from."""
+"""The checkout that the harness works in: case studies, runs, reports, what engines build from.
+
+Installed apart from one, it works in the folder that it is started in, if that has studies.
+"""
 
 import os
 from pathlib import Path
@@ -8,8 +11,22 @@ from harness.ground.errors import UsageError
 VARIABLE = "WORKLOGS_CHECKOUT"
 """Environment variable that names the checkout where the harness is installed apart from it."""
 
-CHECKOUT = Path(os.environ.get(VARIABLE) or Path(__file__).parents[2]).resolve()
+
+def _root() -> Path:
+    """Return the folder of the variable, else that of this file or of work that has problems."""
+    if named := os.environ.get(VARIABLE):
+        return Path(named)
+    own = Path(__file__).parents[2]
+    return next((at for at in (own, Path()) if (at / "problems").is_dir()), own)
+
+
+CHECKOUT = _root().resolve()
 """The checkout's root; the functions of its folders check that it is one."""
+
+_REMEDY = (
+    "install 'profiling-worklogs[studies]' and work in the folder that harness studies FOLDER"
+    f" makes, or in a clone, or set {VARIABLE} to either"
+)
 
 
 def problems() -> Path:
@@ -49,7 +66,7 @@ def lock(name: str) -> Path:
         raise UsageError(
             "this command needs the repository's lock files, and this one is not here",
             where=path,
-            remedy=f"clone the repository, and run it there or set {VARIABLE} to the clone",
+            remedy=_REMEDY,
         )
     return path
 
@@ -59,6 +76,6 @@ def _folder(name: str) -> Path:
         raise UsageError(
             "this command needs a problems folder, and the harness is installed without one",
             where=CHECKOUT,
-            remedy=f"clone the repository and run it there, or set {VARIABLE} to the clone",
+            remedy=_REMEDY,
         )
     return CHECKOUT / name
