@@ -30,6 +30,13 @@ class _MetricValues(NamedTuple):
     why: str = ""
 
 
+def of_rounds(unit: str, rounds: Mapping[int, Sequence[float]], *, timed: bool = False) -> Measured:
+    """Return the value that these samples have, by their round, with its interval."""
+    samples = sum(map(len, rounds.values()))
+    interval = statistics.estimate(rounds)
+    return _measured(unit, interval, samples=samples, timed=timed, cells=(), doubt=("", 1.0))
+
+
 class Metrics:
     """The metrics of one problem over one evidence; each is computed once.
 
@@ -99,7 +106,7 @@ class Metrics:
         if not shared or all(shared == every.keys() for every in values):
             return self.get(*of), self.get(*over)
         first, second = (
-            _of_rounds(metric, every, shared)
+            of_rounds(metric.unit, {at: every[at] for at in shared}, timed=metric.timed)
             for (metric, _, _), every in zip(places, values, strict=True)
         )
         return first, second
@@ -226,16 +233,6 @@ def _measured(
         clock_factor=factor,
         timed=timed,
         spread=interval.spread,
-    )
-
-
-def _of_rounds(metric: Metric, values: Mapping[int, list[float]], rounds: Set[int]) -> Measured:
-    """Return a metric over some of its rounds."""
-    chosen = {number: values[number] for number in rounds}
-    number = sum(map(len, chosen.values()))
-    interval = statistics.estimate(chosen)
-    return _measured(
-        metric.unit, interval, samples=number, timed=metric.timed, cells=(), doubt=("", 1.0)
     )
 
 

@@ -2,8 +2,7 @@
 
 from statistics import median
 
-from harness.analysis import statistics
-from harness.analysis.measured import Measured
+from harness.analysis.metrics import of_rounds
 from harness.report.arguments import CaseName, VariantName
 from harness.report.columns import NOT_MEASURED
 from harness.report.numbers import measured
@@ -23,8 +22,4 @@ def later(page: Page, variant: VariantName, case: CaseName) -> str:
     }
     if not apart:
         return NOT_MEASURED
-    found = statistics.estimate(apart)
-    value = Measured(
-        "µs", found.value, found.low, found.high, found.rounds, len(apart), spread=found.spread
-    )
-    return measured(value)
+    return measured(of_rounds("µs", apart))

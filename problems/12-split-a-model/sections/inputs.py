@@ -4,8 +4,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import median
 from typing import Any
 
+from harness.analysis.verdict import limits
+from harness.problem.model import Problem
 from harness.report.page import Page
 
 from ..law import Sizes
@@ -19,9 +22,15 @@ _LAUNCHED = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "send")
 _IN_GRAPH = ("all-reduce", "one-shot")
 
 
+def most(problem: Problem, claim: str) -> float:
+    """Return the most that a claim allows, in the unit of its metric."""
+    (found,) = (each for each in problem.claims if each.id == claim)
+    return limits(found.bound)[1]
+
+
 @dataclass(frozen=True)
 class Inputs:
-    """The medians over processes of one variant in a case of two decodes and a prefill."""
+    """What one variant measured in a case; the forecast needs one of two decodes and a prefill."""
 
     page: Page
     variant: str
@@ -35,6 +44,11 @@ class Inputs:
     def value(self, metric: str) -> float | None:
         """Return a metric, None where it was not measured."""
         return self.page.metrics.get(metric, self.variant, self.case).value
+
+    def rounds(self, metric: str) -> dict[int, float]:
+        """Return a metric's median in each process, by its round."""
+        values = self.page.metrics.samples(metric, self.variant, self.case)
+        return {number: median(samples) for number, samples in values.items()}
 
     @cached_property
     def points(self) -> dict[str, Point]:

@@ -26,6 +26,7 @@ _WAYS = {
     "ulysses": ("U", chart.ORANGE),
 }
 """Each way's letter and colour."""
+_LABELS = {way: f"{letter}: {way}" for way, (letter, _) in _WAYS.items()}
 _ROW, _BREAK, _INSET = 40, 0.25, 0.03
 """Pixels of a row; in cells, the gap after decodes and that around a cell."""
 _WHAT = "map of the ways that are predicted to be the fastest"
@@ -76,7 +77,7 @@ def ways_map_errors(page: Page, variant: VariantName, case: CaseName) -> Markdow
         f"Of one work the ratios of the split ways lie up to {apart:.1%} apart: "
         "between ways that are predicted closer than that, the map can be wrong."
     )
-    few = min(inputs.points.values(), key=lambda at: (at.tokens, at.sequences))
+    few, *_ = inputs.points.values()
     return Markdown(f"{_told(forecast, page, few)}\n\n{found}\n\n{last}")
 
 
@@ -121,25 +122,25 @@ def _draw(cells: list[tuple[float, int, Point, list[str]]], won: dict[Point, lis
     letters: chart.Rows = []
     dots: chart.Rows = []
     for left, row, at, ways in cells:
-        for x, x2, way in _stripes(left, ways):
-            box = {"x": x, "x2": x2, "y": row + _INSET, "y2": row + 1 - _INSET, "way": way}
-            boxes.append(box)
-            letters.append(_letter((x + x2) / 2, row + (0.77 if at in won else 0.5), way))
-        dots += [
-            _letter((x + x2) / 2, row + 0.3, way) for x, x2, way in _stripes(left, won.get(at, []))
-        ]
+        ends = {"y": row + _INSET, "y2": row + 1 - _INSET}
+        boxes += [{"x": x, "x2": x2, "way": way, **ends} for x, x2, way in _stripes(left, ways)]
+        letters += _letters(left, row + (0.77 if at in won else 0.5), ways)
+        dots += _letters(left, row + 0.3, won.get(at, []))
     return chart.svg(_chart(), boxes=boxes, letters=letters, dots=dots)
 
 
 def _stripes(left: float, ways: list[str]) -> list[tuple[float, float, str]]:
-    """Return left and right edge of each way's part of a cell."""
+    """Return left and right edge of each way's part of a cell, and its label in the legend."""
     wide = (1 - 2 * _INSET) / max(len(ways), 1)
     start = left + _INSET
-    return [(start + at * wide, start + (at + 1) * wide, way) for at, way in enumerate(ways)]
+    return [
+        (start + at * wide, start + (at + 1) * wide, _LABELS[way]) for at, way in enumerate(ways)
+    ]
 
 
-def _letter(x: float, y: float, way: str) -> dict[str, Any]:
-    return {"x": x, "y": y, "way": way, "letter": _WAYS[way][0]}
+def _letters(left: float, y: float, ways: list[str]) -> chart.Rows:
+    parts = _stripes(left, ways)
+    return [{"x": (x + x2) / 2, "y": y, "way": way, "letter": way[0]} for x, x2, way in parts]
 
 
 def _chart() -> Any:
@@ -154,12 +155,8 @@ def _chart() -> Any:
     up = _axis(rows, list(map(str, _SEQUENCES)), "sequences in the batch")
     x = alt.X("x:Q", axis=across, scale=alt.Scale(domain=[0, wide], nice=False))
     y = alt.Y("y:Q", axis=up, scale=alt.Scale(domain=[0, len(_SEQUENCES)], nice=False))
-    named = [f"{letter}: {way}" for way, (letter, _) in _WAYS.items()]
-    label = f"{json.dumps(named)}[indexof({json.dumps(list(_WAYS))}, datum.label)]"
-    legend = alt.Legend(
-        columns=4, symbolOpacity=1, symbolType="square", symbolStrokeWidth=0, labelExpr=label
-    )
-    colours = alt.Scale(domain=list(_WAYS), range=[colour for _, colour in _WAYS.values()])
+    legend = alt.Legend(columns=4, symbolOpacity=1, symbolType="square", symbolStrokeWidth=0)
+    colours = alt.Scale(domain=[*_LABELS.values()], range=[colour for _, colour in _WAYS.values()])
     colour = alt.Color("way:N", title=None, scale=colours, legend=legend)
     boxes, letters, dots = (alt.Chart(alt.NamedData(name)) for name in ("boxes", "letters", "dots"))
     text: dict[str, Any] = {"color": chart.ON_DARK, "baseline": "middle", "fontWeight": "bold"}

@@ -9,6 +9,8 @@ import pytest
 
 from harness.problem.manifest import find
 from harness.problem.model import Problem
+from harness.report import publish
+from harness.report.page import Page
 from tests.support.paths import ROOT
 from tests.support.split_study import FOLDER
 
@@ -24,3 +26,9 @@ def law() -> Iterator[ModuleType]:
 @pytest.fixture(scope="package")
 def problem() -> Problem:
     return find(ROOT / "problems", "12")
+
+
+@pytest.fixture(scope="package")
+def report(problem: Problem) -> Page:
+    """The committed report's evidence."""
+    return publish.page_of(problem, ROOT / "reports" / FOLDER.name / "nvidia-h200")

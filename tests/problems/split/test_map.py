@@ -9,18 +9,11 @@ from typing import Any
 import pytest
 
 from harness.problem.model import Problem
-from harness.report import own_sections, publish
 from harness.report.page import Page
-from tests.support.paths import ROOT
-from tests.support.split_study import FOLDER
+from tests.support.split_study import FOLDER, SECTIONS, part
 
-SECTIONS = own_sections.load(FOLDER)
 FLAT = [(1e3, 10.0), (1e9, 10.0)]
 """A collective that takes 10 µs whatever its size."""
-
-
-def part(name: str) -> ModuleType:
-    return importlib.import_module(f"{SECTIONS.__name__}.{name}")
 
 
 @pytest.fixture(scope="module")
@@ -139,15 +132,10 @@ def test_shapes_are_those_of_the_model() -> None:
             assert part("inputs").SHAPES[name] == (width, kv_heads * width // heads, hidden)
 
 
-@pytest.fixture(scope="module")
-def page(problem: Problem) -> Page:
-    return publish.page_of(problem, ROOT / "reports" / FOLDER.name / "nvidia-h200")
-
-
-def test_the_committed_report_has_a_map_with_what_was_measured(page: Page) -> None:
-    told = SECTIONS.ways_map(page, "ways", "in-turn", "llama")
+def test_the_committed_report_has_a_map_with_what_was_measured(report: Page) -> None:
+    told = SECTIONS.ways_map(report, "ways", "in-turn", "llama")
     assert "figures/ways.svg" in told
-    drawn = page.figures["ways.svg"]
+    drawn = report.figures["ways.svg"]
     data = drawn.specification["datasets"]  # type: ignore[attr-defined]
     measured = {place(dot) for dot in data["dots"]}
     assert measured == {(0, 0), (0, 6), (7, 0)}  # decodes of 1 and 64, 32768 tokens of one
@@ -159,8 +147,8 @@ def place(mark: dict[str, float]) -> tuple[int, int]:
     return int(mark["x"] - 0.25), int(mark["y"])
 
 
-def test_every_measured_step_is_in_the_table(page: Page, problem: Problem) -> None:
-    told = SECTIONS.ways_map_errors(page, "in-turn", "llama")
+def test_every_measured_step_is_in_the_table(report: Page, problem: Problem) -> None:
+    told = SECTIONS.ways_map_errors(report, "in-turn", "llama")
     works = problem.cases["llama"].params["works"]
     steps = [f"`{name}-by-{way}`" for name, work in works.items() for way in work["ways"]]
     missing = [step for step in steps if step not in told]
@@ -168,13 +156,13 @@ def test_every_measured_step_is_in_the_table(page: Page, problem: Problem) -> No
     assert told.count("| 1.000× |") >= 3  # one GPU's steps, which gave the rates
 
 
-def test_without_attention_s_sweep_there_is_no_map(page: Page) -> None:
+def test_without_attention_s_sweep_there_is_no_map(report: Page) -> None:
     class Without:
         def get(self, metric: str, *place: str) -> Any:
-            found = page.metrics.get(metric, *place)
+            found = report.metrics.get(metric, *place)
             return replace(found, value=None) if metric.startswith("ulysses_") else found
 
-    lacking = replace(page, metrics=Without(), figures={})  # type: ignore[arg-type]
+    lacking = replace(report, metrics=Without(), figures={})  # type: ignore[arg-type]
     assert "not measured" in SECTIONS.ways_map(lacking, "ways", "in-turn", "llama")
     assert "not measured" in SECTIONS.ways_map_errors(lacking, "in-turn", "llama")
     assert lacking.figures == {}

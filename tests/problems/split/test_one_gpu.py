@@ -1,0 +1,61 @@
+"""A step from one GPU's share: by hand on the report's numbers, and what the law adds to it."""
+
+from collections.abc import Iterator
+from statistics import median
+
+import pytest
+
+from harness.report.page import Page
+from tests.support.split_study import SECTIONS
+
+CASES = ["llama", "train", "mixtral"]
+
+
+def split_ways(report: Page) -> Iterator[tuple[str, str, str]]:
+    """Yield case, work and way of each way that was predicted."""
+    for case in CASES:
+        for work, about in report.problem.cases[case].params["works"].items():
+            yield from ((case, work, way) for way in about["ways"] if way != "whole")
+
+
+def by_process(report: Page, metric: str, case: str) -> list[float]:
+    return [median(each) for each in report.metrics.samples(metric, "in-turn", case).values()]
+
+
+def test_every_split_way_has_a_row_with_both_errors(report: Page) -> None:
+    told = SECTIONS.from_one_gpu(report, "in-turn", CASES)
+    rows = {line.split("`")[1]: line for line in told.splitlines() if line.startswith("| `")}
+    assert set(rows) == {f"{work}-by-{way}" for _, work, way in split_ways(report)}
+    # tensor parallelism hides nothing: half of one GPU's step, and its collectives
+    place = "prefill-by-tensor"
+    whole, step, comm = (
+        by_process(report, name, "llama")
+        for name in ("step_ms@prefill-by-whole", f"step_ms@{place}", f"comm_ms@{place}")
+    )
+    errors = [100 * (1 - (a / 2 + c) / b) for a, b, c in zip(whole, step, comm, strict=True)]
+    assert f"| {sum(errors) / len(errors):.1f}%" in rows[place]
+    # a naive pipeline works half of its step, and sends on in between
+    assert "| 0.96 ± 0.01× |" in rows["train-by-naive"]
+    missed = told.rpartition("share: ")[2].partition(". ")[0].split(", ")
+    assert f"{len(missed)} of {len(rows)} ways" in SECTIONS.missed_from_one_gpu(
+        report, "in-turn", CASES
+    )
+
+
+def test_what_the_law_adds_does_not_depend_on_own_work(report: Page) -> None:
+    for case, work, way in split_ways(report):
+        name = f"{work}-by-{way}"
+        columns = (
+            by_process(report, f"{metric}@{name}", case)
+            for metric in ("predicted_ms", "part_ms", "bubble_law", "comm_ms")
+        )
+        parts = [
+            (predicted - own / (1 - bubble / 100)) / comm
+            for predicted, own, bubble, comm in zip(*columns, strict=True)
+        ]
+        assert parts == pytest.approx([parts[0]] * len(parts), abs=1e-6)
+
+
+def test_without_one_gpu_s_step_there_is_no_share(report: Page) -> None:
+    assert "not measured" in SECTIONS.from_one_gpu(report, "in-turn", ["llama-4"])
+    assert SECTIONS.missed_from_one_gpu(report, "in-turn", ["llama-4"]) == "not measured"
