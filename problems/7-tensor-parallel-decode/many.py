@@ -17,17 +17,15 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from any_ranks import AnyRanksReduce, Everyone, PackedReduce
+from any_ranks import Everyone
+from crossings import Taken, crossings
 from in_turn import WARM_TURNS, ratios, timed
 from library_ways import IN_PLACE, LibraryWays
 from rank import captured
-from schedules import ALGORITHMS
 from sharding import seeded
-from sweep import ANY_RANKS, SumError, library_batch, near, peer_batch
+from sweep import OWN, PACKED, SumError, any_batches, library_batch, near
 from torch import Tensor
 
-PACKED = {"any-packed-one-shot": "one", "any-packed-two-shot": "two"}
-OWN = (*ANY_RANKS, *PACKED)
 _TIMEOUT = timedelta(seconds=240)
 _COUNT = 50
 """All-reduces of a batch, which is one CUDA graph."""
@@ -94,10 +92,7 @@ class Ranks:
         """Return the message and, by way, what launches a batch of its all-reduces."""
         x = torch.zeros(size // 2, dtype=torch.bfloat16, device="cuda")
         batches = {"nccl": library_batch(x, _COUNT)}
-        for name, kind in zip(ALGORITHMS, ANY_RANKS, strict=True):
-            batches[kind] = peer_batch(AnyRanksReduce(name, size, self.everyone), x, _COUNT)
-        for kind, shots in PACKED.items():
-            batches[kind] = peer_batch(PackedReduce(shots, size, self.everyone), x, _COUNT)
+        batches |= any_batches(self.everyone, x, _COUNT)
         batches |= self.libraries.made(x, _COUNT)
         return x, {
             name: batch if name == "nccl-launched" else captured(batch)
@@ -143,6 +138,7 @@ def measured(ranks: Ranks, params: dict[str, Any], seed: int, alone: Any, keep: 
     ``keep(region, name, unit, values)`` gets the samples, and facts where ``region`` is empty.
     """
     order = random.Random(seed)  # noqa: S311 - the same on every rank
+    taken: Taken = {}
     for kb in params["sizes_kb"]:
         region = f"{kb}KiB"
         with alone(region):
@@ -155,7 +151,10 @@ def measured(ranks: Ranks, params: dict[str, Any], seed: int, alone: Any, keep: 
                     if turn >= WARM_TURNS:
                         us[name].append(value / (_COUNT * params["batches_a_turn"]))
         stated(region, us, keep)
+        taken[kb] = {name: median(values) for name, values in us.items()}
         ways.clear()  # a graph that lives on keeps its communicator from ending
+    for pair, kib in crossings(taken).items():
+        keep("", f"crossing_kib.{pair}", "KiB", kib)
     for name, why in ranks.libraries.left_out.items():
         keep("", f"left_out.{name}", "", why)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import torch
 import torch.distributed as dist
-from any_ranks import AnyRanksReduce, Everyone
+from any_ranks import AnyRanksReduce, Everyone, PackedReduce
 from exchange import PeerFused
 from library_ways import IN_PLACE, LIBRARY, LibraryWays
 from operations import NORM_WIDTH, Fused
@@ -16,6 +16,8 @@ from torch import Tensor
 KINDS = ("nccl", "one-shot", "two-shot", "packed")
 ANY_RANKS = tuple(f"any-{name}" for name in ALGORITHMS)
 """One code for any number of ranks: ``schedules.py``."""
+PACKED = {"any-packed-one-shot": "one", "any-packed-two-shot": "two"}
+OWN = (*ANY_RANKS, *PACKED)
 NORMS = ("add-norm", "fused")
 """Residual and norm, without and with an all-reduce: where a message is rows that they take."""
 Others = tuple[Everyone, LibraryWays]
@@ -56,13 +58,9 @@ class Sweep:
             batches["fused"] = norm_batch(PeerFused(rows, arena).add_norm, partial, self.count)
         if others:
             everyone, libraries = others
-            for name, kind in zip(ALGORITHMS, ANY_RANKS, strict=True):
-                batches[kind] = peer_batch(
-                    AnyRanksReduce(name, size, everyone), self._x, self.count
-                )
             found = libraries.made(self._x, self.count)
-            batches |= found
-            self.kinds += (*ANY_RANKS, *found)
+            batches |= any_batches(everyone, self._x, self.count) | found
+            self.kinds += (*OWN, *found)
         self._replays = {
             kind: batches[kind] if kind == "nccl-launched" else captured(batches[kind])
             for kind in self.kinds
@@ -113,7 +111,17 @@ def library_batch(x: Tensor, count: int) -> Callable[[], Tensor]:
     return batch
 
 
-def peer_batch(reduce: PeerReduce, x: Tensor, count: int) -> Callable[[], Tensor]:
+def any_batches(everyone: Everyone, x: Tensor, count: int) -> dict[str, Callable[[], Tensor]]:
+    """Return batches of messages like ``x`` over any number of ranks, by their names in ``OWN``."""
+    made: dict[str, Callable[[Tensor], Tensor]] = {
+        kind: AnyRanksReduce(name, x.nbytes, everyone)
+        for name, kind in zip(ALGORITHMS, ANY_RANKS, strict=True)
+    }
+    made |= {kind: PackedReduce(shots, x.nbytes, everyone) for kind, shots in PACKED.items()}
+    return {kind: peer_batch(reduce, x, count) for kind, reduce in made.items()}
+
+
+def peer_batch(reduce: Callable[[Tensor], Tensor], x: Tensor, count: int) -> Callable[[], Tensor]:
     """Return ``count`` sums of ``x``; the last one is the result."""
 
     def batch() -> Tensor:
