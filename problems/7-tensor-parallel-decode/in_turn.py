@@ -211,7 +211,7 @@ def timed_steps(cell: Any, pair: Pair, name: str) -> float:
 def timed_sums(cell: Any, pair: Pair, size: int, kind: str) -> float:
     """Return µs an all-reduce of some batches of them."""
     batches = cell.params["batches_a_turn"]
-    count = batches * pair.first.batched(size)
+    count = batches * pair.first.batched(size, kind)
     return 1e3 * timed(lambda: pair.go("sweep_step", size, kind), batches) / count
 
 

@@ -116,6 +116,7 @@ assert kinds <= set(launched), launched
 IN_TURN = """
 import contextlib
 import in_turn
+import library_ways
 import sweep
 from statistics import median
 
@@ -138,8 +139,8 @@ class Cell:
 class First:
     class shape:
         width = 8192
-    def batched(self, size):
-        return 10
+    def batched(self, size, kind):
+        return library_ways.chained(kind, 10)
     def sweep_kinds(self, size):
         more = (*sweep.OWN, *sweep.LIBRARY[:4]) if len(cell.params["sizes_kb"]) == 2 else ()
         return sweep.KINDS + (sweep.NORMS if size == 1 << 20 else ()) + more
@@ -167,7 +168,7 @@ def timed(launch, count):
     size, kind = about
     us = {"nccl": 20.0, "one-shot": 5.0, "two-shot": 6.0, "packed": 4.0, "fused": 3.0}
     us = us.get(kind, 2.0) + (2 if kind == "packed" else 1) * size / 400e3
-    return 10 * count * us / 1e3
+    return library_ways.chained(kind, 10) * count * us / 1e3
 
 in_turn.timed, in_turn.check, pair = timed, lambda *_: None, Pair()
 contenders = {name: [name, True] for name in EXPOSED}
@@ -208,6 +209,32 @@ assert abs(cell.facts["model_us_2.8KiB-ring"] - (wire + 4.0)) < 1e-9
 assert abs(cell.facts["model_us_2.8KiB-packed-one-shot"] - (2 * wire + 1.0)) < 1e-9
 assert cell.facts["model_us_8.8KiB-ring"] > cell.facts["model_us_4.8KiB-ring"] > rival
 assert abs(median(cell.samples["8KiB", "link_share"]) - 100 * wire / own) < 1e-9
+assert abs(median(cell.samples["8KiB", "nccl_short_us"]) - rival) < 1e-9
+
+import many
+
+class Ranks:
+    libraries = type("Libraries", (), {"left_out": {"symm-two-shot": "no such operator"}})
+    def ways(self, size):
+        self.size = size
+        return None, {name: name for name in ("nccl", *sweep.OWN, *sweep.LIBRARY)}
+    def check(self, x, ways):
+        pass
+    def timed(self, way, count):
+        us = 2.0 if way == "any-one-shot" else 3.0
+        wire = (3 if way == "any-one-shot" else 1.5) * self.size / 400e3
+        return library_ways.chained(way, 50) * count * (us + wire)
+
+kept = {}
+params = {"turns": 3, "batches_a_turn": 4, "sizes_kb": [1, 64, 1024]}
+many.measured(
+    Ranks(), params, 7, lambda region: contextlib.nullcontext(),
+    lambda region, name, unit, values: kept.update({(region, name): values}),
+)
+assert abs(median(kept["64KiB", "nccl_as_12_us"]) - (3.0 + 1.5 * 65536 / 400e3)) < 1e-9
+assert kept["", "best.1KiB"] == "any-one-shot"
+assert abs(kept["", "crossing_kib.any-one-shot-to-any-two-shot"] - 400e3 / 1.5 / 1024) < 1e-6
+assert kept["", "left_out.symm-two-shot"] == "no such operator"
 """
 
 KEPT = """
@@ -240,7 +267,7 @@ assert epochs() is not None  # the graph's kernels count there
 import sweep
 
 sweep.PeerReduce = lambda kind, size, arena: torch.clone
-sweep.dist.all_reduce = lambda total: None
+sweep.nccl_batch.__globals__["dist"].all_reduce = lambda total, group: None
 on_cpu, torch.zeros = torch.zeros, lambda *sizes, device=None, **named: on_cpu(*sizes, **named)
 sums = sweep.Sweep(1024, 0, None, None, rank.captured)
 for kind in sweep.KINDS:
@@ -252,11 +279,48 @@ del sums
 assert not any(each() for each in gone)  # or the communicator that they hold waits for them
 """
 
+LIBRARIES = """
+import torch
+import library_ways
+
+def doubled(total, group=None):
+    total.mul_(2)  # the other rank has the same
+
+def ways(x):
+    made = library_ways.LibraryWays.__new__(library_ways.LibraryWays)
+    made.left_out, made._ll, made._registered = {}, None, torch.empty_like
+    return made, made.made(x, 7)
+
+library_ways.dist.all_reduce = doubled
+whole, torch.tensor = torch.tensor, lambda given, **named: whole(given)
+library_ways._symmetric = lambda x, count, name: lambda: 2 * x
+x = torch.randn(512).bfloat16()
+made, found = ways(x)
+assert not made.left_out and tuple(found) == library_ways.LIBRARY
+for name in library_ways.LIBRARY[:-2]:
+    result = found[name]()
+    assert torch.equal(result, library_ways.summed(name, [x, x], 7)), name
+    assert result.nbytes == x.nbytes
+    wanted = x.view(result.dtype) * 2.0 ** (2 if name in library_ways.SHORT else 7)
+    assert torch.equal(result, wanted), name
+assert torch.equal(found["symm-one-shot"](), library_ways.summed("symm-one-shot", [x, x], 7))
+
+def fails(x, count, name):
+    raise RuntimeError("no such operator")
+
+library_ways._symmetric = fails
+made, found = ways(x)
+assert tuple(found) == library_ways.LIBRARY[:-2]
+assert made.left_out == dict.fromkeys(library_ways.LIBRARY[-2:], "no such operator")
+"""
+
 
 @pytest.mark.slow
 @needs_torch
 @pytest.mark.parametrize(
-    "code", [PLAYED + LAUNCHES, IN_TURN, KEPT], ids=["launches", "in turn", "kept"]
+    "code",
+    [PLAYED + LAUNCHES, IN_TURN, KEPT, LIBRARIES],
+    ids=["launches", "in turn", "kept", "libraries"],
 )
 def test_scripts_do_without_a_gpu_what_they_would_with_one(code: str, problem: Problem) -> None:
     params = [problem.cases[case].params for case in ("others", "ranks-4")]

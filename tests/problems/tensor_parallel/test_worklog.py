@@ -36,6 +36,8 @@ ANY_RANKS = (
     "packed-two-shot",
 )
 MODEL_US_OF_FOUR = 8.0
+NCCL_PARTS = {"launched": 0.7, "short": 0.7, "fp32": 1.0, "copied": 1.2, "outside": 1.0}
+NCCL_PARTS |= {"as_12": 0.7, "ll": 0.8, "registered": 0.6}
 TEMPLATE = FOLDER / "worklog.md.j2"
 
 Series = dict[tuple[str, str], float]
@@ -131,7 +133,7 @@ def beside_others(sizes_kb: list[int]) -> tuple[Series, dict[str, float]]:
     for kb in sizes_kb:
         region = f"{kb}KiB"
         nccl = found[region, "nccl_us"]
-        for kind, part in {"launched": 0.7, "ll": 0.8, "registered": 0.6}.items():
+        for kind, part in NCCL_PARTS.items():
             found[region, f"nccl_{kind}_us"] = part * nccl
         found[region, "symm_one_shot_us"], found[region, "symm_two_shot_us"] = 5.0, 7.0
         found[region, "best_of_libraries"] = 0.5
