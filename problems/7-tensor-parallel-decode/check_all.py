@@ -92,12 +92,14 @@ def look(pair: Pair, name: str, kind: str) -> str:
 def check_sums(pair: Pair, size: int) -> None:
     """Check the all-reduces of a size, and print the time of each."""
     pair.both("sweep_begin", size)
-    count = pair.first.batched(size)
 
     def batch(kind: str) -> Any:
         return lambda: pair.go("sweep_step", size, kind)
 
-    us = {kind: 1e3 * timed(batch(kind), TIMES) / (TIMES * count) for kind in KINDS}
+    us = {
+        kind: 1e3 * timed(batch(kind), TIMES) / (TIMES * pair.first.batched(size, kind))
+        for kind in KINDS
+    }
     print(size, "bytes:", {kind: round(value, 2) for kind, value in us.items()}, "µs", flush=True)
 
 

@@ -14,17 +14,26 @@ from typing import Any
 import model
 import torch
 from checking import check
+from crossings import Taken, crossings
 from library_ways import LIBRARY
 from link import ROUNDS
 from pair import Pair
-from schedules import ALGORITHMS
-from sweep import ANY_RANKS, KINDS
+from sweep import KINDS, OWN
 
 ALONE = "alone"
 NCCL = "nccl"
 WARM_TURNS = 2
 _GOAL_KB = (8, 1024)
 """Sizes between which own kernels are held against NCCL."""
+
+_MODELS = {
+    2: ("model_us_2", "crossing_model_2"),
+    4: ("model_us_4", "crossing_model_4"),
+    8: ("model_us_8", "crossing_model_8"),
+}
+"""By number of GPUs, the facts of the model: µs by size and way, KiB where two ways cross."""
+_MODELLED = {"one-shot": "one-shot", "two-shot": "two-shot", "packed": "packed-one-shot"}
+"""Exchanges of a step that the model knows, and as what."""
 
 Facts = dict[str, list[float]]
 
@@ -81,22 +90,23 @@ def sweep(cell: Any, pair: Pair) -> None:
     with cell.exclusively("link"):
         link = stated_link(cell, pair)
     worst: list[list[float]] = []
+    taken: Taken = {}
     for kb in cell.params["sizes_kb"]:
         region, size = f"{kb}KiB", kb << 10
         kinds = pair.first.sweep_kinds(size)
         with cell.exclusively(region):
             us = turns(cell, {kind: partial(timed_sums, cell, pair, size, kind) for kind in kinds})
-        floor_us = floor(size, link)
-        cell.sample(region, "floor_us", "µs", [floor_us])
+        taken[kb] = {kind: median(values) for kind, values in us.items()}
+        cell.sample(region, "floor_us", "µs", [floor(size, link)])
         for kind, values in us.items():
             cell.sample(region, f"{kind.replace('-', '_')}_us", "µs", values)
         if "fused" in us:
             added = [a - b for a, b in zip(us["fused"], us["add-norm"], strict=True)]
             cell.sample(region, "fused_adds_us", "µs", added)
-        best = min(KINDS[1:], key=lambda kind: median(us[kind]))
+        best = min(KINDS[1:], key=taken[kb].__getitem__)
         of_nccl = ratios(us[best], us[NCCL])
         if others:
-            state_others(cell, region, us, best, (size, link))
+            state_others(cell, region, us, best)
         cell.fact(f"best.{region}", best)
         cell.sample(region, "best_of_nccl", "×", of_nccl)
         rate = [100 * size / value / 1e3 / median(link["gb_s"]) for value in us[best]]
@@ -106,26 +116,36 @@ def sweep(cell: Any, pair: Pair) -> None:
     for name, why in (pair.first.left_out() if others else {}).items():
         cell.fact(f"left_out.{name}", why)
     cell.sample("8KiB-1MiB", "best_of_nccl", "×", [max(each) for each in zip(*worst, strict=True)])
+    state_models(cell, taken, known_of(link))
 
 
-def state_others(cell: Any, region: str, us: Facts, best: str, about: tuple[int, Facts]) -> None:
-    """State the fastest own all-reduce over the fastest of libraries, and models beside times.
-
-    ``about``: the message's bytes and the link.
-    """
-    size, link = about
+def state_others(cell: Any, region: str, us: Facts, best: str) -> None:
+    """State the fastest own all-reduce over the fastest of libraries."""
     libraries = [name for name in (NCCL, *LIBRARY) if name in us]
     rival = min(libraries, key=lambda name: median(us[name]))
     cell.fact(f"rival.{region}", rival)
     cell.sample(region, "best_of_libraries", "×", ratios(us[best], us[rival]))
-    known = model.Measured(0.0, 0.0, median(link["signal_us"]), median(link["gb_s"]))
-    for name, kind in zip(ALGORITHMS, ANY_RANKS, strict=True):
-        place = f"{region}-{name}"
-        cell.fact(f"model_us_2.{place}", model.exchange_us(known, name, 2, size), "µs")
-        taken = median(us[kind])
-        four, eight = (model.all_reduce_us(known, name, more, size, taken) for more in (4, 8))
-        cell.fact(f"model_us_4.{place}", four, "µs")
-        cell.fact(f"model_us_8.{place}", eight, "µs")
+
+
+def state_models(cell: Any, taken: Taken, known: model.Measured) -> None:
+    """State where ways cross, and what the model says of times and crossings."""
+    for pair, kib in crossings(taken).items():
+        cell.fact(f"crossing_kib.{pair}", kib, "KiB")
+    for gpus, (us_name, kib_name) in _MODELS.items():
+        modelled = model.series(known, gpus, taken)
+        for kb, us in modelled.items():
+            for kind in OWN:
+                if kind in us:
+                    place = f"{kb}KiB-{kind.removeprefix('any-')}"
+                    cell.fact(f"{us_name}.{place}", us[kind], "µs")
+        for pair, kib in crossings(modelled).items():
+            cell.fact(f"{kib_name}.{pair}", kib, "KiB")
+
+
+def known_of(link: Facts, alone_ms: float = 0.0, exposed_us: float = 0.0) -> model.Measured:
+    """Return what the model takes of the link, and of a step."""
+    medians = {name: median(values) for name, values in link.items()}
+    return model.Measured(alone_ms=alone_ms, exposed_us=exposed_us, **medians)
 
 
 def stated_link(cell: Any, pair: Pair) -> Facts:
@@ -162,15 +182,10 @@ def state_straggler(cell: Any, pair: Pair) -> None:
 def state_model(cell: Any, pair: Pair, alone_ms: float, exposed: Facts, link: Facts) -> None:
     """State what the model expects of more GPUs that each do the work of one of these two."""
     size = 2 * cell.params["batch"] * pair.first.shape.width
-    for kind in ("one-shot", "two-shot"):
-        known = model.Measured(
-            alone_ms=alone_ms,
-            exposed_us=median(exposed[kind]),
-            signal_us=median(link["signal_us"]),
-            gb_s=median(link["gb_s"]),
-        )
+    for kind, way in _MODELLED.items():
+        known = known_of(link, alone_ms, median(exposed[kind]))
         four, eight = (
-            model.step_ms(known, kind, gpus, size, 2 * cell.params["layers"]) for gpus in (4, 8)
+            model.step_ms(known, way, gpus, size, 2 * cell.params["layers"]) for gpus in (4, 8)
         )
         cell.fact(f"model_ms_4.{kind}", four, "ms")
         cell.fact(f"model_ms_8.{kind}", eight, "ms")
@@ -196,7 +211,7 @@ def timed_steps(cell: Any, pair: Pair, name: str) -> float:
 def timed_sums(cell: Any, pair: Pair, size: int, kind: str) -> float:
     """Return µs an all-reduce of some batches of them."""
     batches = cell.params["batches_a_turn"]
-    count = batches * pair.first.batched(size)
+    count = batches * pair.first.batched(size, kind)
     return 1e3 * timed(lambda: pair.go("sweep_step", size, kind), batches) / count
 
 

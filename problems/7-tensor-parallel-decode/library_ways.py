@@ -12,8 +12,15 @@ import torch.distributed as dist
 import torch.distributed._symmetric_memory as symm_mem
 from torch import Tensor
 
-LIBRARY = ("nccl-launched", "nccl-ll", "nccl-registered", "symm-one-shot", "symm-two-shot")
-"""NCCL without a graph, by its protocol LL alone, with a registered buffer; torch's own."""
+AS_12 = "nccl-as-12"
+LIBRARY = (
+    *("nccl-launched", "nccl-short", "nccl-fp32", "nccl-copied", "nccl-outside", AS_12),
+    *("nccl-ll", "nccl-registered", "symm-one-shot", "symm-two-shot"),
+)
+"""What differs from NCCL's in a CUDA graph: no graph; a third as many in it; fp32; a copy after
+each; memory from before the capture; the second, third and fifth of these, as in study 12; protocol
+LL alone; a registered buffer. Then torch's own."""
+SHORT, WIDE = ("nccl-short", AS_12), ("nccl-fp32", AS_12)
 IN_PLACE = {"nccl", *LIBRARY} - {"symm-one-shot"}
 """Those that write the sum over what was summed: in a row, each sums the sum before."""
 
@@ -30,14 +37,20 @@ class LibraryWays:
         self._ll = _protocol("LL")
 
     def made(self, x: Tensor, count: int) -> dict[str, Batch]:
-        """Return ``count`` sums of x in a row as a function; all but one sum what is summed.
+        """Return sums of x in a row as functions, ``chained`` many; all but one sum what is summed.
 
         ``symm-one-shot`` sums x each time: it does not work in place.
         """
+        wide, few = x.view(torch.float32), chained(AS_12, count)
         ways: dict[str, Callable[[], Batch]] = {
-            "nccl-launched": lambda: _in_place(x, count, torch.empty_like(x), None),
-            "nccl-ll": lambda: _in_place(x, count, torch.empty_like(x), self._ll),
-            "nccl-registered": lambda: _in_place(x, count, self._registered(x), None),
+            "nccl-launched": lambda: nccl_batch(x, count),
+            "nccl-short": lambda: nccl_batch(x, few),
+            "nccl-fp32": lambda: nccl_batch(wide, count),
+            "nccl-copied": lambda: nccl_batch(x, count, is_copied=True),
+            "nccl-outside": lambda: nccl_batch(x, count, torch.empty_like(x)),
+            AS_12: lambda: nccl_batch(wide, few, torch.empty_like(wide)),
+            "nccl-ll": lambda: nccl_batch(x, count, group=self._ll),
+            "nccl-registered": lambda: nccl_batch(x, count, self._registered(x)),
             "symm-one-shot": lambda: _symmetric(x, count, "one_shot_all_reduce"),
             "symm-two-shot": lambda: _symmetric(x, count, "two_shot_all_reduce_"),
         }
@@ -87,11 +100,42 @@ def _protocol(name: str) -> dist.ProcessGroup:
     return group
 
 
-def _in_place(x: Tensor, count: int, total: Tensor, group: dist.ProcessGroup | None) -> Batch:
+def chained(name: str, count: int) -> int:
+    """Return how many all-reduces follow each other in a batch of a way."""
+    return max(count // 3, 1) if name in SHORT else count
+
+
+def summed(name: str, parts: list[Tensor], count: int) -> Tensor:
+    """Return what a batch of ``count`` gives of all ranks' messages: in place, a sum of sums."""
+    if name in WIDE:
+        parts = [part.view(torch.float32) for part in parts]
+    total = parts[0].float()
+    for part in parts[1:]:
+        total = total + part.float()
+    again = chained(name, count) - 1 if name in IN_PLACE else 0
+    return (total * float(len(parts)) ** again).to(parts[0].dtype)
+
+
+def nccl_batch(
+    x: Tensor,
+    count: int,
+    memory: Tensor | None = None,
+    group: dist.ProcessGroup | None = None,
+    *,
+    is_copied: bool = False,
+) -> Batch:
+    """Return ``count`` sums in place, as torch.distributed does: each after the first doubles.
+
+    ``memory``: where they are; without, a captured batch takes memory of its graph.
+    """
+
     def batch() -> Tensor:
-        total.copy_(x)
+        total = x.clone() if memory is None else memory.copy_(x)
+        spare = torch.empty_like(total) if is_copied else total
         for _ in range(count):
             dist.all_reduce(total, group=group)
+            if is_copied:
+                spare.copy_(total)
         return total
 
     return batch

@@ -17,17 +17,15 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from any_ranks import AnyRanksReduce, Everyone, PackedReduce
+from any_ranks import Everyone
+from crossings import Taken, crossings
 from in_turn import WARM_TURNS, ratios, timed
-from library_ways import IN_PLACE, LibraryWays
+from library_ways import LibraryWays, chained, nccl_batch, summed
 from rank import captured
-from schedules import ALGORITHMS
 from sharding import seeded
-from sweep import ANY_RANKS, SumError, library_batch, near, peer_batch
+from sweep import OWN, PACKED, SumError, any_batches, near
 from torch import Tensor
 
-PACKED = {"any-packed-one-shot": "one", "any-packed-two-shot": "two"}
-OWN = (*ANY_RANKS, *PACKED)
 _TIMEOUT = timedelta(seconds=240)
 _COUNT = 50
 """All-reduces of a batch, which is one CUDA graph."""
@@ -93,11 +91,8 @@ class Ranks:
     def ways(self, size: int) -> tuple[Tensor, dict[str, Callable[[], Tensor]]]:
         """Return the message and, by way, what launches a batch of its all-reduces."""
         x = torch.zeros(size // 2, dtype=torch.bfloat16, device="cuda")
-        batches = {"nccl": library_batch(x, _COUNT)}
-        for name, kind in zip(ALGORITHMS, ANY_RANKS, strict=True):
-            batches[kind] = peer_batch(AnyRanksReduce(name, size, self.everyone), x, _COUNT)
-        for kind, shots in PACKED.items():
-            batches[kind] = peer_batch(PackedReduce(shots, size, self.everyone), x, _COUNT)
+        batches = {"nccl": nccl_batch(x, _COUNT)}
+        batches |= any_batches(self.everyone, x, _COUNT)
         batches |= self.libraries.made(x, _COUNT)
         return x, {
             name: batch if name == "nccl-launched" else captured(batch)
@@ -115,14 +110,9 @@ class Ranks:
                 torch.empty_like(x).normal_(generator=seeded(self.size * number + rank, "cuda"))
                 for rank in range(self.size)
             ]
-            total = parts[0].float()
-            for part in parts[1:]:
-                total = total + part.float()
             for name, way in ways.items():
                 x.copy_(parts[self.rank])
-                again = float(self.size) ** (_COUNT - 1) if name in IN_PLACE else 1.0
-                expected = (total * again).bfloat16()
-                result = way()
+                expected, result = summed(name, parts, _COUNT), way()
                 right = torch.equal(result, expected) if name in PACKED else near(result, expected)
                 if not right:
                     raise SumError(f"{name}, {x.nbytes} bytes, round {number}: not the sum")
@@ -143,6 +133,7 @@ def measured(ranks: Ranks, params: dict[str, Any], seed: int, alone: Any, keep: 
     ``keep(region, name, unit, values)`` gets the samples, and facts where ``region`` is empty.
     """
     order = random.Random(seed)  # noqa: S311 - the same on every rank
+    taken: Taken = {}
     for kb in params["sizes_kb"]:
         region = f"{kb}KiB"
         with alone(region):
@@ -153,9 +144,13 @@ def measured(ranks: Ranks, params: dict[str, Any], seed: int, alone: Any, keep: 
                 for name in order.sample(list(ways), len(ways)):
                     value = ranks.timed(ways[name], params["batches_a_turn"])
                     if turn >= WARM_TURNS:
-                        us[name].append(value / (_COUNT * params["batches_a_turn"]))
+                        count = chained(name, _COUNT) * params["batches_a_turn"]
+                        us[name].append(value / count)
         stated(region, us, keep)
+        taken[kb] = {name: median(values) for name, values in us.items()}
         ways.clear()  # a graph that lives on keeps its communicator from ending
+    for pair, kib in crossings(taken).items():
+        keep("", f"crossing_kib.{pair}", "KiB", kib)
     for name, why in ranks.libraries.left_out.items():
         keep("", f"left_out.{name}", "", why)
 

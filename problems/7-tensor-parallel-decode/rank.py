@@ -179,9 +179,9 @@ class Rank:
         """Return the ways that such batches go."""
         return self._sweeps[size].kinds
 
-    def batched(self, size: int) -> int:
+    def batched(self, size: int, kind: str) -> int:
         """Return how many all-reduces such a batch has."""
-        return self._sweeps[size].count
+        return self._sweeps[size].batched(kind)
 
     def close(self) -> None:
         """Give up graphs, then the communicator that they hold."""

@@ -3,10 +3,9 @@
 from collections.abc import Callable
 
 import torch
-import torch.distributed as dist
-from any_ranks import AnyRanksReduce, Everyone
+from any_ranks import AnyRanksReduce, Everyone, PackedReduce
 from exchange import PeerFused
-from library_ways import IN_PLACE, LIBRARY, LibraryWays
+from library_ways import LIBRARY, LibraryWays, chained, nccl_batch, summed
 from operations import NORM_WIDTH, Fused
 from peer import Arena, PeerReduce
 from schedules import ALGORITHMS
@@ -16,6 +15,8 @@ from torch import Tensor
 KINDS = ("nccl", "one-shot", "two-shot", "packed")
 ANY_RANKS = tuple(f"any-{name}" for name in ALGORITHMS)
 """One code for any number of ranks: ``schedules.py``."""
+PACKED = {"any-packed-one-shot": "one", "any-packed-two-shot": "two"}
+OWN = (*ANY_RANKS, *PACKED)
 NORMS = ("add-norm", "fused")
 """Residual and norm, without and with an all-reduce: where a message is rows that they take."""
 Others = tuple[Everyone, LibraryWays]
@@ -42,35 +43,35 @@ class Sweep:
     ) -> None:
         self._size, self._rank = size, rank
         self._x = torch.zeros(size // 2, dtype=torch.bfloat16, device="cuda")
-        self.count = min(max(_BATCH_BYTES // size, _LEAST), _MOST)
+        self._count = min(max(_BATCH_BYTES // size, _LEAST), _MOST)
         batches = {
-            kind: peer_batch(PeerReduce(kind, size, arena), self._x, self.count)
+            kind: peer_batch(PeerReduce(kind, size, arena), self._x, self._count)
             for kind in KINDS[1:]
         }
-        batches["nccl"] = library_batch(self._x, self.count)
+        batches["nccl"] = nccl_batch(self._x, self._count)
         rows, rest = divmod(size, 2 * NORM_WIDTH)
         self.kinds = KINDS if rest or not 1 <= rows <= _MOST_ROWS else KINDS + NORMS
         if NORMS[0] in self.kinds:
             partial = self._x.view(rows, NORM_WIDTH)
-            batches["add-norm"] = norm_batch(Fused().add_norm, partial, self.count)
-            batches["fused"] = norm_batch(PeerFused(rows, arena).add_norm, partial, self.count)
+            batches["add-norm"] = norm_batch(Fused().add_norm, partial, self._count)
+            batches["fused"] = norm_batch(PeerFused(rows, arena).add_norm, partial, self._count)
         if others:
             everyone, libraries = others
-            for name, kind in zip(ALGORITHMS, ANY_RANKS, strict=True):
-                batches[kind] = peer_batch(
-                    AnyRanksReduce(name, size, everyone), self._x, self.count
-                )
-            found = libraries.made(self._x, self.count)
-            batches |= found
-            self.kinds += (*ANY_RANKS, *found)
+            found = libraries.made(self._x, self._count)
+            batches |= any_batches(everyone, self._x, self._count) | found
+            self.kinds += (*OWN, *found)
         self._replays = {
             kind: batches[kind] if kind == "nccl-launched" else captured(batches[kind])
             for kind in self.kinds
         }
 
     def launch(self, kind: str) -> None:
-        """Launch a batch of ``count`` all-reduces."""
+        """Launch a batch of all-reduces."""
         self._replays[kind]()
+
+    def batched(self, kind: str) -> int:
+        """Return how many all-reduces such a batch has."""
+        return chained(kind, self._count)
 
     def check(self) -> None:
         """Compare every sum of ``KINDS`` with torch's, own ones bit by bit.
@@ -79,15 +80,13 @@ class Sweep:
         """
         for number in range(_CHECKS):
             parts = [self._drawn(2 * number + rank) for rank in range(2)]
-            total = (parts[0].float() + parts[1].float()).bfloat16()
             for kind in self.kinds:
                 if kind in NORMS:
                     continue
                 replay = self._replays[kind]
                 self._x.copy_(parts[self._rank])
                 is_library = kind == "nccl" or kind in LIBRARY
-                expected = total * 2 ** (self.count - 1) if kind in IN_PLACE else total
-                result = replay()
+                expected, result = summed(kind, parts, self._count), replay()
                 differing = int((result.view(torch.int16) != expected.view(torch.int16)).sum())
                 if differing and not (is_library and near(result, expected)):
                     message = f"{kind}, {self._size} bytes, round {number}: {differing} elements"
@@ -101,19 +100,17 @@ class Sweep:
 # and NCCL's communicator waits for the graphs that hold it.
 
 
-def library_batch(x: Tensor, count: int) -> Callable[[], Tensor]:
-    """Return ``count`` sums in place, as torch.distributed does: each after the first doubles."""
-
-    def batch() -> Tensor:
-        total = x.clone()
-        for _ in range(count):
-            dist.all_reduce(total)
-        return total
-
-    return batch
+def any_batches(everyone: Everyone, x: Tensor, count: int) -> dict[str, Callable[[], Tensor]]:
+    """Return batches of messages like ``x`` over any number of ranks, by their names in ``OWN``."""
+    made: dict[str, Callable[[Tensor], Tensor]] = {
+        kind: AnyRanksReduce(name, x.nbytes, everyone)
+        for name, kind in zip(ALGORITHMS, ANY_RANKS, strict=True)
+    }
+    made |= {kind: PackedReduce(shots, x.nbytes, everyone) for kind, shots in PACKED.items()}
+    return {kind: peer_batch(reduce, x, count) for kind, reduce in made.items()}
 
 
-def peer_batch(reduce: PeerReduce, x: Tensor, count: int) -> Callable[[], Tensor]:
+def peer_batch(reduce: Callable[[Tensor], Tensor], x: Tensor, count: int) -> Callable[[], Tensor]:
     """Return ``count`` sums of ``x``; the last one is the result."""
 
     def batch() -> Tensor:

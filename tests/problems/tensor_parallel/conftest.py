@@ -12,7 +12,7 @@ from harness.problem.model import Problem
 from tests.support.paths import ROOT
 from tests.support.tensor_parallel import FOLDER
 
-MODULES = ("ranks", "model", "schedules")
+MODULES = ("ranks", "crossings", "model", "schedules")
 
 
 @pytest.fixture(scope="package", autouse=True)

@@ -80,7 +80,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.mark.parametrize("lagging", [0, LAGGING_US])
 @pytest.mark.parametrize("shots", [1, 2])
-@pytest.mark.parametrize("ranks", [2, 3, 4])
+@pytest.mark.parametrize("ranks", [2, 3, 4, 8])
 def test_every_rank_has_every_sum(run: Any, ranks: int, shots: int, lagging: int) -> None:
     assert run(ranks, WORDS, EPOCHS, lagging, shots) == 0
 
