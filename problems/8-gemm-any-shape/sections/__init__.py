@@ -1,11 +1,14 @@
 """What only this study's page shows: classes of problems, and a figure of each step."""
 
-from .classes import classes, regret_curve, speed_over_duration
+from .classes import by_time, durations, kinds, lost, regret_curve, speed_over_duration
 from .steps import few_rows_copies, ratio_bars, side_rates, step_parts, tiles_on_sms
 
 __all__ = [
-    "classes",
+    "by_time",
+    "durations",
     "few_rows_copies",
+    "kinds",
+    "lost",
     "ratio_bars",
     "regret_curve",
     "side_rates",

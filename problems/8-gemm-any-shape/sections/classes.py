@@ -1,15 +1,16 @@
 """The problems of a case by what divides their sides and by how long they take."""
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from harness.analysis import statistics
 from harness.analysis.measured import Measured
-from harness.report.arguments import CaseName, VariantName
+from harness.report.arguments import CaseName, MetricName, VariantName
 from harness.report.chart import FAINT, GAP, HEIGHT, SERIES, WIDTH, Rows, halo_text, svg
 from harness.report.columns import DASH
 from harness.report.escape import Markdown, table
-from harness.report.numbers import in_cell
+from harness.report.numbers import number
 from harness.report.page import Page, not_measured
 from harness.report.sections.regions import stated
 
@@ -24,75 +25,179 @@ LABELS = {
 }
 """What the page calls the kinds of problems, which exclude each other."""
 _DURATIONS = {
-    "up to 10 µs": (0.0, 10.0),
+    "under 5 µs": (0.0, 5.0),
+    "5 to 10 µs": (5.0, 10.0),
     "10 to 30 µs": (10.0, 30.0),
-    "30 to 100 µs": (30.0, 100.0),
-    "100 µs to 1 ms": (100.0, 1000.0),
-    "over 1 ms": (1000.0, float("inf")),
+    "30 µs and more": (30.0, float("inf")),
 }
-"""Classes by µs of the choice, of problems whose N and K are multiples of 8."""
+"""Classes by µs of the library's best candidate, launched back to back."""
 _COLUMNS = ("choice", "cold", "waiting")
-_HEAD = ["problems", "faster / slower", "speed", "L2 flushed", "without PDL"]
+_HEAD = ["problems (time)", "faster / slower", "back to back", "L2 flushed", "without PDL", "lost"]
 _EVEN = 100.0
+_SYMMETRIC = 0.75
+"""An interval whose shorter side is at least this share of the longer one is printed as ±."""
 
 
 class Timed(NamedTuple):
-    """A problem: its name, its kind, and µs of the choice."""
+    """A problem: its name, its kind, and µs of the choice and of the library's best candidate."""
 
     name: str
     kind: str
     us: float
+    library_us: float
 
 
-def classes(page: Page, variant: VariantName, case: CaseName) -> Markdown:
-    """Return one row per class of problems: counts, and speeds in % of the library's best.
+class Group(NamedTuple):
+    """Problems of a case whose speeds are averaged."""
 
-    Geometric means with their 99 % interval over problems. A problem counts as faster or slower
-    where its own interval lies above or below 100 %.
+    page: Page
+    place: Place
+    members: list[Timed]
+
+    @property
+    def library_us(self) -> float:
+        """The library's time for all problems, in µs."""
+        return math.fsum(each.library_us for each in self.members)
+
+    def values(self, metric: str) -> list[Measured]:
+        """Return a metric of each problem."""
+        names = [f"{metric}@{each.name}" for each in self.members]
+        return [self.page.metrics.get(name, *self.place) for name in names]
+
+    def mean(self, metric: str) -> Measured:
+        """Return a metric's geometric mean in %, with its interval over problems."""
+        return _over([value.value for value in self.values(metric) if value.value])
+
+    def by_time(self, metric: str) -> Measured:
+        """Return a metric's mean in %, weighted by the library's time back to back.
+
+        That is the library's time for all problems over the choice's. The interval is over shapes,
+        whose layouts are alike: that of the ratio of both sums, linearised in what a shape adds.
+        """
+        shapes: dict[str, list[float]] = {}
+        for each, value in zip(self.members, self.values(metric), strict=True):
+            if value.value:
+                sums = shapes.setdefault(each.name.partition(":")[0], [0.0, 0.0])
+                sums[0] += each.library_us
+                sums[1] += each.library_us / value.value
+        library, choice = (math.fsum(side) for side in zip(*shapes.values(), strict=True))
+        added = [len(shapes) * (one / library - other / choice) for one, other in shapes.values()]
+        return _over([library / choice * math.exp(each) for each in added])
+
+
+def _over(values: Sequence[float]) -> Measured:
+    if len(values) < 2:
+        return Measured("%")
+    mean = statistics.over_members([[value] for value in values])
+    return Measured("%", mean.value, mean.low, mean.high, 1, len(values))
+
+
+def kinds(page: Page, variant: VariantName, case: CaseName) -> Markdown:
+    """Return one row per kind of problems: counts, and speeds in % of the library's best.
+
+    A speed is a geometric mean, then the mean weighted by the library's time. A problem counts as
+    faster or slower where its own interval lies above or below 100 %. The last column is
+    what ``lost`` returns.
     """
-    place = (variant, case)
+    return _table(_kinds(page, (variant, case)), case)
+
+
+def durations(
+    page: Page, variant: VariantName, case: CaseName, *, aligned: bool = False
+) -> Markdown:
+    """Return the same by how long the library's best candidate takes.
+
+    ``aligned``: only of the problems whose N and K are multiples of 8.
+    """
+    return _table(_durations(page, (variant, case), aligned=aligned), case)
+
+
+def lost(page: Page, variant: VariantName, case: CaseName, label: str) -> Markdown:
+    """Return which part of a class's lead goes with L2 flushed or without PDL: "all", "65%".
+
+    That is the larger part of both, by geometric means; a dash where there is no lead.
+    """
+    return Markdown(_lost(_groups(page, (variant, case))[label]))
+
+
+def by_time(
+    page: Page, variant: VariantName, case: CaseName, label: str, metric: MetricName
+) -> Markdown:
+    """Return a class's speed in %, weighted by the library's time."""
+    return Markdown(_whole(_groups(page, (variant, case))[label].by_time(metric), "%"))
+
+
+def _lost(group: Group) -> str:
+    lead, *left = ((group.mean(metric).value or _EVEN) - _EVEN for metric in _COLUMNS)
+    if lead <= 0:
+        return DASH
+    part = 100 * (1 - min(left) / lead)
+    return "all" if part >= _EVEN else f"{max(part, 0):.0f}%"
+
+
+def _groups(page: Page, place: Place) -> dict[str, Group]:
+    return _kinds(page, place) | _durations(page, place)
+
+
+def _kinds(page: Page, place: Place) -> dict[str, Group]:
     every = timed(page, place)
-    if not every:
-        return not_measured(case)
-    groups = {"all": every}
-    groups |= {
-        label: [each for each in every if each.kind == kind] for kind, label in LABELS.items()
-    }
-    groups |= {
-        label: [each for each in every if each.kind != _UNALIGNED and low <= each.us < high]
+    found = {"all": every}
+    found |= {label: [one for one in every if one.kind == kind] for kind, label in LABELS.items()}
+    return {label: Group(page, place, members) for label, members in found.items() if members}
+
+
+def _durations(page: Page, place: Place, *, aligned: bool = False) -> dict[str, Group]:
+    every = [one for one in timed(page, place) if not aligned or one.kind != _UNALIGNED]
+    found = {
+        label: [one for one in every if low <= one.library_us < high]
         for label, (low, high) in _DURATIONS.items()
     }
-    rows = [[label, *_row(page, place, group)] for label, group in groups.items() if group]
-    return table(["", *_HEAD], rows, whole=True)
+    return {label: Group(page, place, members) for label, members in found.items() if members}
 
 
 def timed(page: Page, place: Place) -> list[Timed]:
     """Return the problems of a case, in the order in which they ran."""
     found = []
     for name, kind in stated(page, place, "kind").items():
-        flop = page.metrics.get(f"flop@{name}", *place).value
-        rate = page.metrics.get(f"tflops@{name}", *place).value
-        if flop and rate:
-            found.append(Timed(name, kind, flop / rate / 1e6))
+        flop, rate, speed = (
+            page.metrics.get(f"{metric}@{name}", *place).value
+            for metric in ("flop", "tflops", "choice")
+        )
+        if flop and rate and speed:
+            us = flop / rate / 1e6
+            found.append(Timed(name, kind, us, us * speed / _EVEN))
     return found
 
 
-def _row(page: Page, place: Place, group: Sequence[Timed]) -> list[str]:
-    values = [page.metrics.get(f"choice@{each.name}", *place) for each in group]
+def _table(groups: Mapping[str, Group], case: CaseName) -> Markdown:
+    if not groups:
+        return not_measured(case)
+    return table(
+        ["", *_HEAD], [[label, *_row(group)] for label, group in groups.items()], whole=True
+    )
+
+
+def _row(group: Group) -> list[str]:
+    values = group.values("choice")
     faster = sum(value.low is not None and value.low > _EVEN for value in values)
     slower = sum(value.high is not None and value.high < _EVEN for value in values)
-    means = (_mean(page, place, group, metric) for metric in _COLUMNS)
-    return [str(len(group)), f"{faster} / {slower}", *means]
+    every = Group(group.page, group.place, timed(group.page, group.place))
+    share = number(100 * group.library_us / every.library_us, 2)
+    means = (
+        Markdown(f"{_whole(group.mean(metric))}; {_whole(group.by_time(metric))}")
+        for metric in _COLUMNS
+    )
+    return [f"{len(values)} ({share}%)", f"{faster} / {slower}", *means, _lost(group)]
 
 
-def _mean(page: Page, place: Place, group: Iterable[Timed], metric: str) -> str:
-    """Return a metric's geometric mean over a group with its interval over problems."""
-    each = [page.metrics.get(f"{metric}@{one.name}", *place).value for one in group]
-    known = [[value] for value in each if value]
-    if len(known) < 2:
+def _whole(mean: Measured, unit: str = "") -> str:
+    """Return a mean and its interval without decimals, whatever digits the interval bears out."""
+    if mean.value is None or mean.low is None or mean.high is None:
         return DASH
-    mean = statistics.over_members(known)
-    return in_cell(Measured("%", mean.value, mean.low, mean.high, 1, len(known)))
+    below, above = mean.value - mean.low, mean.high - mean.value
+    if min(below, above) < _SYMMETRIC * max(below, above):
+        return f"{mean.value:.0f}{unit} [{mean.low:.0f}, {mean.high:.0f}]"
+    return f"{mean.value:.0f} ± {max(below, above):.0f}{unit}"
 
 
 def speed_over_duration(
