@@ -1,7 +1,8 @@
 """Ranks wait in all-to-alls, because the experts of one have more tokens than those of others.
 
 A mixture of experts sends each token to the rank of its expert and back, by all-to-alls, in which
-every rank waits for the last one (harness.analysis.diagnose.rank_waits). It shows as such waits
+every rank waits for the last one (harness.analysis.diagnose.rank_waits); what is an all-to-all,
+harness.analysis.collective_kinds says. It shows as such waits
 behind work that differs between the ranks: kernels that ran since the collective before have other
 grids, as these grow with the tokens. Which rank is last may differ from layer to layer, or never.
 With equal grids a rank is slow at the same work: straggler. Experts whose kernels all have one

@@ -8,7 +8,7 @@ long wait now and then is jitter, too. Where one host thread launches for all ra
 one is idle for it as long as the others wait, all of them wait for the host. If the late rank
 launches the same kernels as the others, it is slow at the same work, and all of the wait can go;
 if not, it has more work, which spread evenly takes their mean. All-to-alls after uneven work are
-expert-imbalance, and devices that compute in turn pipeline-bubble.
+expert-imbalance, and the stages of a pipeline pipeline-bubble.
 """
 
 from collections.abc import Iterator
