@@ -37,6 +37,8 @@ _KINDS = {
 }
 """The kinds, and what the names of kernels, calls and torch's collectives have in lower case."""
 _OF_NCCL, _OF_TORCH = "NCCL:nccl", "nccl:"
+CALL_OF_NCCL = f"^(?:{_OF_NCCL}|{_OF_TORCH})"
+"""Names of the ranges of such calls: a regular expression."""
 
 
 def communicating(ops: pl.DataFrame, tables: Tables, ranks: int) -> pl.DataFrame:

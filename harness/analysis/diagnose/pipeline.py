@@ -11,7 +11,7 @@ from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.timeline_tracks import Track
 from harness.analysis.idle import causes as idle_causes
 
-_TRANSFERS = (PEER_COPY, SEND, RECEIVE, BOTH, EITHER)
+TRANSFERS = (PEER_COPY, SEND, RECEIVE, BOTH, EITHER)
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def _transfers(rows: pl.DataFrame) -> pl.DataFrame:
     Where a stream runs all-to-alls, a rank that gets no tokens only sends: no stage of a pipeline.
     """
     exchanged = (pl.col("made") == ALL_TO_ALL).any().over("stream")
-    return rows.filter(pl.col("made").is_in(_TRANSFERS) & ~exchanged)
+    return rows.filter(pl.col("made").is_in(TRANSFERS) & ~exchanged)
 
 
 def _computing(track: Track) -> pl.DataFrame:

@@ -12,7 +12,9 @@ ranks' times, so all of the wait goes.
 
 from collections.abc import Iterator
 
-from harness.analysis.diagnose import rank_waits, thresholds
+import polars as pl
+
+from harness.analysis.diagnose import longest_collectives, rank_waits, thresholds
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
 
@@ -43,5 +45,8 @@ def found(view: TimelineView) -> Iterator[Finding]:
         view.number("all-to-alls after uneven work", len(uneven.numbers), "", thresholds.REPEATED),
         view.number("all-to-alls", uneven.exchanges),
         view.percent("of the uneven, the same rank is last in", uneven.last_share),
+        *longest_collectives.longest(
+            view, longest_collectives.WAITED, pl.col("number").is_in(uneven.numbers)
+        ),
     )
     yield KIND.finding(view.where, evidence, share=share, gain=share, confidence=0.85)

@@ -13,8 +13,11 @@ times, so all of the wait goes.
 
 from collections.abc import Iterator
 
-from harness.analysis.diagnose import thresholds
+import polars as pl
+
+from harness.analysis.diagnose import longest_collectives, thresholds
 from harness.analysis.diagnose.finding import Finding, FindingKind
+from harness.analysis.diagnose.pipeline import TRANSFERS
 from harness.analysis.diagnose.timeline_view import TimelineView
 
 KIND = FindingKind(
@@ -42,5 +45,8 @@ def found(view: TimelineView) -> Iterator[Finding]:
         if bubbles.in_turn
         else view.number("only sends, or only receives", bubbles.alone, "", thresholds.REPEATED),
         view.number("transfers between GPUs", bubbles.transfers, "", thresholds.REPEATED),
+        *longest_collectives.longest(
+            view, longest_collectives.ALONE, pl.col("made").is_in(TRANSFERS)
+        ),
     )
     yield KIND.finding(view.where, evidence, share=share, gain=share, confidence=0.85)
