@@ -25,20 +25,10 @@ _COLLECTIVE = re.compile(
     re.IGNORECASE,
 )
 
-_EXCHANGE = re.compile(r"send_?recv|all_?to_?all", re.IGNORECASE)
-
 
 def communicates(kernel: str) -> bool:
     """Return whether a kernel's function, not its template arguments, is a collective's."""
     return bool(_COLLECTIVE.search(bare(kernel)[0]))
-
-
-def exchanges(kernel: str) -> bool:
-    """Return whether a kernel sends and receives: from rank to rank, or from all to all.
-
-    NCCL runs an all-to-all as a group of sends and receives, in one kernel of the same name.
-    """
-    return bool(_EXCHANGE.search(bare(kernel)[0]))
 
 
 def timed_work(gpu_ops: pl.DataFrame) -> pl.DataFrame:

@@ -83,6 +83,7 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
     # What a workload says of itself once: sizes, counts of generated code, versions.
     "facts": {"name": "str", "unit": "str", "value": "float", "text": "str"},
     # One row a GPU operation. kind: kernel, copy, memset, graph (a graph traced as one unit).
+    # collective: of a kernel that communicates, in torch's words.
     "gpu_ops": {
         "kind": "category",
         "name": "category",
@@ -92,12 +93,11 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "stream": "int",
         "grid": "category",
         "block": "category",
-        "registers": "int",
-        "shared_bytes": "int",
-        "bytes": "int",
+        **dict.fromkeys(("registers", "shared_bytes", "bytes"), "int"),
         "copy_kind": "category",
         "correlation": "int",
         "graph_node": "int",
+        "collective": "category",
     },
     # The devices that a timeline names, as the capture describes them: bandwidth of the device
     # memory in bytes a second and sm_mhz by its own properties; vendor such as NVIDIA or AMD.

@@ -8,6 +8,7 @@ from harness.analysis.diagnose.finding import (
     ABSTAIN,
     HEALTHY,
     MEMORY,
+    MULTI_GPU,
     SERVING,
     Diagnosis,
     Evidence,
@@ -28,9 +29,9 @@ _SMALL = 0.01
 
 
 def printed(finding: Finding) -> Sequence[Evidence]:
-    """Return the numbers of a finding that people read: all where it is healthy."""
-    shown = None if finding.id == HEALTHY else _EVIDENCE + len(finding.parts)
-    return finding.evidence[:shown]
+    """Return the numbers of a finding that people read: all where it is healthy or of many GPUs."""
+    whole = finding.id == HEALTHY or finding.level == MULTI_GPU
+    return finding.evidence[: None if whole else _EVIDENCE + len(finding.parts)]
 
 
 def lines(diagnosis: Diagnosis, most: int | None = None) -> Iterator[str]:

@@ -18,6 +18,9 @@ Level = Literal[
 MEMORY: Level = "memory"
 """The level of findings whose fractions are of bytes, not of time."""
 
+MULTI_GPU: Level = "multi-GPU"
+"""The level of findings on several GPUs, which say where these wait longest."""
+
 SERVING: Level = "serving"
 """The level of findings on loads, whose gains are estimates and no upper limits."""
 

@@ -5,6 +5,7 @@ from functools import cached_property
 
 import polars as pl
 
+from harness.analysis import collective_kinds
 from harness.analysis.diagnose import pipeline, rank_waits, uneven_exchanges
 from harness.analysis.diagnose.pipeline import Bubbles
 from harness.analysis.diagnose.timeline_tracks import Track
@@ -18,14 +19,29 @@ class Ranks:
     tracks: tuple[Track, ...]
 
     @cached_property
+    def communicating(self) -> tuple[pl.DataFrame, ...]:
+        """Return of each device the operations that communicate, with ``made``, their kind."""
+        return tuple(
+            collective_kinds.communicating(track.ops, track.capture.tables, len(self.tracks))
+            for track in self.tracks
+        )
+
+    @cached_property
     def collectives(self) -> pl.DataFrame | None:
-        """Return the collectives that all of several devices take part in."""
-        return rank_waits.collectives(self.tracks)
+        """Return the collectives that all of several devices take part in, with ``made``."""
+        found = rank_waits.collectives(self.tracks)
+        if found is None:
+            return None
+        kinds = pl.concat(
+            rows.select("name", "start_ns", "made", rank=pl.lit(rank, pl.Int64))
+            for rank, rows in enumerate(self.communicating)
+        )
+        return found.join(kinds, on=["rank", "name", "start_ns"], how="left", maintain_order="left")
 
     @cached_property
     def bubbles(self) -> Bubbles | None:
-        """Return how long devices waited for their turn to compute."""
-        return pipeline.bubbles(self.tracks)
+        """Return how long devices waited for another one's results."""
+        return pipeline.bubbles(self.tracks, self.communicating)
 
     @cached_property
     def uneven(self) -> Uneven | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from harness.analysis import communication
+from harness.analysis.collective_kinds import ALL_TO_ALL, EITHER
 from harness.analysis.diagnose.timeline_tracks import Track
 
 
@@ -24,25 +25,29 @@ class Uneven:
 def uneven(tracks: Sequence[Track], collectives: pl.DataFrame) -> Uneven | None:
     """Return the all-to-alls before which ranks launched kernels with other grids; None without.
 
-    ``collectives`` as communication.collectives returns them. An exchange counts where every rank
-    computed since its collective before: a stage of a pipeline that only received did not.
+    ``collectives`` as Ranks has them. An exchange counts where every rank computed since its
+    collective before. Where the calls behind a kernel are not known, it counts as an all-to-all if
+    all ranks launched as many kernels since: experts differ in their grids, stages of a pipeline
+    in what they run.
     """
-    names = [name for name in collectives["name"].unique() if communication.exchanges(name)]
-    exchanges = collectives.filter(pl.col("name").is_in(names))
-    if exchanges.is_empty():
-        return None
     work = pl.concat(
         _work_before(track, collectives.filter(pl.col("rank") == rank)).with_columns(
             rank=pl.lit(rank, pl.Int64)
         )
         for rank, track in enumerate(tracks)
     )
-    differing = (
-        work.group_by("number")
-        .agg(pl.len() == len(tracks), differs=pl.col("work").n_unique() > 1)
-        .filter("len", "differs")
+    before = work.group_by("number").agg(
+        (pl.len() == len(tracks)).alias("on_all"),
+        differs=pl.col("work").n_unique() > 1,
+        alike=pl.col("launched").n_unique() == 1,
     )
-    rows = exchanges.join(differing, on="number", how="semi")
+    known, unknown = (
+        (pl.col("made") == each).all().over("number") for each in (ALL_TO_ALL, EITHER)
+    )
+    exchanges = collectives.join(before, on="number", how="left").filter(
+        known | (unknown & pl.col("alike"))
+    )
+    rows = exchanges.filter("on_all", "differs")
     if rows.is_empty():
         return None
     last = rows.filter(pl.col("waited_ns") == pl.col("waited_ns").min().over("number"))
@@ -52,9 +57,10 @@ def uneven(tracks: Sequence[Track], collectives: pl.DataFrame) -> Uneven | None:
 
 
 def _work_before(track: Track, collectives: pl.DataFrame) -> pl.DataFrame:
-    """Return of each collective of a rank the kernels since the one before: number, work.
+    """Return of each collective of a rank the kernels since the one before: number, work, launched.
 
-    ``work``: names and grids, in any order. Collectives without such kernels have no row.
+    ``work``: names and grids, in any order; ``launched``: how many. Collectives without such
+    kernels have no row.
     """
     computed = (pl.col("kind") == "kernel") & (pl.col("work") == communication.COMPUTE)
     kernels = track.ops.filter(computed).select(
@@ -63,4 +69,6 @@ def _work_before(track: Track, collectives: pl.DataFrame) -> pl.DataFrame:
     following = collectives.select("start_ns", "number").sort("start_ns")
     placed = kernels.sort("start_ns").join_asof(following, on="start_ns", strategy="forward")
     known = placed.drop_nulls("number")
-    return known.group_by("number").agg(work=pl.col("shape").sort().str.join(";"))
+    return known.group_by("number").agg(
+        work=pl.col("shape").sort().str.join(";"), launched=pl.len()
+    )

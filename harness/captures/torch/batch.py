@@ -38,7 +38,7 @@ from harness.evidence.tables import SCHEMAS
 _PLACES = {"H": "Host", "D": "Device", "A": "Array", "P": "Peer"}
 _COPY = re.compile(r"Memcpy ([HDAP])to([HDAP])\b")
 _COPIES = frozenset(category for category, kind in KINDS.items() if kind == "copy")
-_CODED = ("name", "kind", "grid", "block", "copy_kind", "inputs", "kernel")
+_CODED = ("name", "kind", "grid", "block", "copy_kind", "inputs", "kernel", "collective")
 _HOST = ("name", "start_ns", "duration_ns", "thread")
 _COLUMNS = {
     "gpu_ops": SCHEMAS["gpu_ops"],
@@ -136,6 +136,7 @@ class EventBatch:
         columns["bytes"] += [args.bytes for args in given]
         columns["correlation"] += [args.correlation for args in given]
         columns["graph_node"] += [args.graph_node for args in given]
+        columns["collective"] += [self._words.names[args.collective] for args in given]
 
     def drop_early(self) -> dict[str, int]:
         """Drop the events that end before they start; return how many of each table they were."""

@@ -90,6 +90,7 @@ class Args(msgspec.Struct, Generic[_I], gc=False, frozen=True):
     shared_bytes: _I | None = msgspec.field(name="shared memory", default=None)
     bytes: _I | None = None
     graph_node: _I | None = msgspec.field(name="graph node id", default=None)
+    collective: str | None = msgspec.field(name="Collective name", default=None)
     sequence: _I | None = msgspec.field(name="Sequence number", default=None)
     forward_thread: _I | None = msgspec.field(name="Fwd thread id", default=None)
     # of operators, where shapes were recorded: a list an argument, kept as its JSON text

@@ -101,6 +101,7 @@ def gpu_row(event: Event, args: Event, timed: tuple[int | None, int | None]) -> 
         COPIES.get(direction[0]) if copy and direction else None,
         args.get("correlation"),
         args.get("graph node id"),
+        args.get("Collective name"),
     )
 
 
@@ -164,6 +165,7 @@ arguments = st.fixed_dictionaries(
         "shared memory": ids,
         "bytes": st.none() | st.integers(0, 2**62),
         "graph node id": st.none() | st.integers(0, 2**62),
+        "Collective name": st.none() | names,
         "other": st.lists(st.fixed_dictionaries({"x": names}), max_size=3),
     },
 )

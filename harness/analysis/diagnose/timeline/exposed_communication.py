@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from harness.analysis import communication
-from harness.analysis.diagnose import rank_waits, thresholds
+from harness.analysis.diagnose import longest_collectives, rank_waits, thresholds
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.serialised_streams import blocks
 from harness.analysis.diagnose.timeline_tracks import Track
@@ -53,6 +53,7 @@ def found(view: TimelineView) -> Iterator[Finding]:
         if waited
         else view.number("ranks recorded", len(view.tracks), "", 2),
         view.percent("time in which kernels compute", view.compute),
+        *longest_collectives.longest(view, longest_collectives.ALONE - longest_collectives.WAITED),
     )
     compute = sum(track.compute_ns for track in view.tracks)
     hidden = sum(_hidden_ns(track, alone / exposed) for track in view.tracks)

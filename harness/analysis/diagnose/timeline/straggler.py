@@ -8,12 +8,14 @@ long wait now and then is jitter, too. Where one host thread launches for all ra
 one is idle for it as long as the others wait, all of them wait for the host. If the late rank
 launches the same kernels as the others, it is slow at the same work, and all of the wait can go;
 if not, it has more work, which spread evenly takes their mean. All-to-alls after uneven work are
-expert-imbalance, and devices that compute in turn pipeline-bubble.
+expert-imbalance, and the stages of a pipeline pipeline-bubble.
 """
 
 from collections.abc import Iterator
 
-from harness.analysis.diagnose import rank_waits, thresholds
+import polars as pl
+
+from harness.analysis.diagnose import longest_collectives, rank_waits, thresholds
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
 
@@ -42,6 +44,9 @@ def found(view: TimelineView) -> Iterator[Finding]:
         view.percent("time waited for the last rank", share, thresholds.MATTERS),
         view.percent("collectives in which it is last", waits.last_share, waits.limit),
         view.percent("it computes for", late.compute_ns / late.span_ns),
+        *longest_collectives.longest(
+            view, longest_collectives.WAITED, ~pl.col("number").is_in(besides)
+        ),
     )
     where = late.where if len({t.source for t in view.tracks}) == 1 else late.source
     share_of_wait = 1 / others if rank_waits.same_work(view.tracks) else 1 / len(view.tracks)
