@@ -44,7 +44,7 @@ def _longest(page: Page, variant: str, case: str) -> Values:
 
 
 def _shown(name: str, known: tuple[float, str] | None) -> str:
-    """Return a value in the unit it is read in; ncu gives wavefronts of shared memory as sectors."""
+    """Return a value as it is read; ncu calls wavefronts of shared memory sectors."""
     if known is None:
         return DASH
     value, unit = known
