@@ -2,7 +2,7 @@
 
     python benchmarks/torch_trace.py [--check] [--hta-python PYTHON] [--source TRACE]
 
-The inputs repeat the trace of a training step of GPT-2 that was recorded on an H200, or the one
+The inputs repeat the trace of a training step of GPT-2 that was recorded on an H100, or the one
 given: each copy comes later and has correlation and External ids of its own. Each measurement is a
 process of its own that reads from the page cache. `harness inspect --json` reads the trace, makes
 the kernel, copy, range and operator tables, finds busy, idle and overlapped time, and diagnoses the
@@ -16,7 +16,7 @@ other work on the machine changes less than wall times. `--check` exits with 1 i
 not hold. `--hta-python` names a Python that has
 HolisticTraceAnalysis; without it, it is installed into a throw-away environment.
 
-Of about 5 s of CPU time for 510 MB of the default source, decoding takes 1.2 s, collecting columns
+Of about 5 s of CPU time for 510 MB of the H200's trace, decoding took 1.2 s, collecting columns
 1.4 and the analysis of the tables 0.9. For the same text msgspec needs 0.4 s merely to tell the
 events apart, pysimdjson 0.7 to parse it and look up no more than each event's category, and polars'
 reader of JSON lines 5.5.
@@ -37,7 +37,7 @@ from pathlib import Path
 import msgspec
 
 ROOT = Path(__file__).resolve().parents[1]
-SOURCE = ROOT / "reports/5-gpt2-step/nvidia-h200/captures/step.epilogues.trace.json.gz"
+SOURCE = ROOT / "reports/5-gpt2-step/nvidia-h100-80gb-hbm3/captures/step.epilogues.trace.json.gz"
 COMPARED_MB, LARGE_MB = 510, 1500
 RUNS = 3
 

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from harness.cli.app import app
 from harness.evidence.kinds import KINDS
 from harness.evidence.tables import SCHEMAS
+from harness.lint.sentences import A_FOR_PER
 from harness.problem import model
 from tests.support.imports import graph, room
 from tests.support.paths import ROOT
@@ -130,6 +131,12 @@ def test_what_a_page_links_to_exists(page: Path) -> None:
         assert target.exists(), link
         if anchor:
             assert anchor in anchors(target), link
+
+
+@pytest.mark.parametrize("page", sorted(ROOT.glob("docs/*.md")), ids=lambda page: page.name)
+def test_what_counts_by_each_says_per(page: Path) -> None:
+    prose = re.sub(r"^ {4}[^\n]*|^```.*?^```|`[^`\n]*`", "", page.read_text(), flags=re.M | re.S)
+    assert [match[0] for match in A_FOR_PER.finditer(prose)] == []
 
 
 def test_every_page_stands_once_in_the_tree_of_the_documentation() -> None:

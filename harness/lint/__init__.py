@@ -27,6 +27,7 @@ RULES: dict[str, Callable[[Study], Iterable[Remark]]] = {
     "literal-number": sentences.literal_number,
     "unconditional": sentences.unconditional,
     "unknown-word": sentences.unknown_word,
+    "a-for-per": sentences.a_for_per,
     "open-assertion": wording.open_assertion,
 }
 

@@ -40,6 +40,14 @@ _KNOWN = frozenset(
 _PROSE = re.compile(r"(?:\b[a-z]{2,}\b.*){4}")
 """A sentence has four words in lower case; a line of code or a name has not."""
 
+A_FOR_PER = re.compile(
+    r"(?:\b(?:one|an?) (?:row|cell|page|file|card|scale|line|kernel|launch|call)"
+    r"|\d[ \u00a0]?(?:[µmn]s|[kMGT]?B)|\b(?:bytes|instructions|FLOP)) an? "
+    r"(?:step|token|weight|layer|call|linear|launch|row|tensor|study|case|variant|size|request)\b",
+    re.IGNORECASE,
+)
+"""Words that count something by each of another thing, and say "a" for "per"."""
+
 KNOWN = "known:"
 """Begins the comment before a sentence whose abbreviations need no explanation, with the reason."""
 
@@ -75,6 +83,15 @@ def literal_number(study: Study) -> Iterator[Remark]:
                 what = f"{match[0]!r} is written by hand"
                 remedy = f"look it up with w.m, or quote it: {{# {QUOTED} SOURCE #}}"
                 yield Remark("literal-number", path, line, what, remedy)
+
+
+def a_for_per(study: Study) -> Iterator[Remark]:
+    """Yield a remark on each "one row a step" of a template: what counts by each says "per"."""
+    for path, text in study.texts.items():
+        for line, sentence in printed(text, allowed=QUOTED):
+            if match := A_FOR_PER.search(re.sub(r"`[^`]*`", "", sentence)):
+                what = f"{match[0]!r} says 'a' for 'per'"
+                yield Remark("a-for-per", path, line, what, "write 'per'")
 
 
 def unknown_word(study: Study) -> Iterator[Remark]:

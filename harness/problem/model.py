@@ -301,7 +301,7 @@ class Short(_Model):
 
 
 class Card(_Model):
-    """The study in short, as reports/README.md shows it where ``claim`` is reproduced."""
+    """The study in short, as reports/README.md shows it while ``claim`` stands."""
 
     sentence: Text = Field(description="what the study found, without a measured number")
     claim: Name = Field(description="the claim whose measured value is the headline number")

@@ -1,9 +1,11 @@
 """What reports/README.md shows of one report: a sentence, a number, verdicts and a picture."""
 
+import re
 from pathlib import Path
 
 from pydantic import Field
 
+from harness.analysis.claims import stands
 from harness.analysis.scope import scope
 from harness.evidence import record
 from harness.evidence.record import Many, Record
@@ -19,7 +21,7 @@ NAME = "card.json"
 class ReportCard(Record):
     """One report in short; texts are Markdown, ``verdicts`` counts claims by verdict.
 
-    ``sentence`` is empty where the manifest has no card, and where its claim is not reproduced.
+    ``number`` is empty where the manifest has no card, and where its claim does not stand.
     """
 
     title: str
@@ -55,11 +57,13 @@ def read(folder: Path) -> ReportCard | None:
 
 
 def _sentence(page: Page) -> tuple[str, str]:
-    """Return the card's sentence and its number, both empty unless the claim is reproduced."""
+    """Return the card's sentence and its number, while its claim stands, tested or described.
+
+    Otherwise the summary's first sentence, and no number.
+    """
     card = page.problem.card
-    if card is None:
-        return "", ""
-    result = next(result for result in page.results if result.claim.id == card.claim)
-    if result.verdict != "reproduced":
-        return "", ""
-    return card.sentence.strip(), f"{measured(result.measured)} {card.number}"
+    result = next((each for each in page.results if card and each.claim.id == card.claim), None)
+    if card is None or result is None or not stands(result):
+        return re.split(r"(?<=[.?!])\s", page.problem.summary.strip(), maxsplit=1)[0], ""
+    untested = " (described)" if result.verdict == "described" else ""
+    return card.sentence.strip(), f"{measured(result.measured)} {card.number}{untested}"

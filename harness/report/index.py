@@ -21,7 +21,7 @@ PARTIAL = ".partial"
 
 _HEAD = (
     "# Worklogs\n\n"
-    "One card a study. `harness run` made each report on the GPU that its card names, and"
+    "One card per study. `harness run` made each report on the GPU that its card names, and"
     " `harness check` judged its claims."
 )
 
@@ -152,8 +152,8 @@ def _card(made: list[_Report]) -> str:
     newest, *others = made
     shown, page = newest.card, newest.page()
     parts = [f"## [{escape(shown.title)}]({page})"]
-    if shown.sentence:
-        parts.append(f"{escape(shown.sentence)} **{prose(shown.number)}.**")
+    number = f"**{prose(shown.number)}.**" if shown.number else ""
+    parts.append(f"{escape(shown.sentence)} {number}".strip())
     if shown.figure:
         source = attribute(link(f"{newest.place}/figures/{shown.figure}"))
         picture = f'<img src="{source}" width="420" alt="{attribute(shown.title)}">'

@@ -67,9 +67,11 @@ def in_full(metric: Measured) -> Markdown:
 
 
 def between(least: float, most: float, unit: str) -> str:
-    """Return two values of a metric in words, such as "241 to 337 tok/s"."""
-    scale, shown = scaled(max(abs(least), abs(most)), unit)
-    return _with(f"{number(least / scale)} to {number(most / scale)}", shown)
+    """Return two values of a metric in words: "241 to 337 tok/s", "333 µs to 1.64 ms"."""
+    (low_scale, low_unit), (scale, shown) = (scaled(value, unit) for value in (least, most))
+    low = number(least / low_scale)
+    low = low if low_unit == shown else _with(low, low_unit)
+    return f"{low} to {_with(number(most / scale), shown)}"
 
 
 def bounds(least: float, most: float, unit: str) -> str:

@@ -114,9 +114,16 @@ def finding(problem: Problem, result: ClaimResult) -> str:
 
 
 def region_label(problem: Problem, region: str) -> str:
-    """Return the label of the variant that a region is named after, or the region's name."""
-    variant = problem.variants.get(region)
-    return variant.label if variant else region
+    """Return the label of the variant that a region is named after, or the region's name.
+
+    A region that is named after a size, such as 16384KiB, is called "16 MiB".
+    """
+    if variant := problem.variants.get(region):
+        return variant.label
+    kib = region.removesuffix("KiB")
+    if kib == region or not kib.isdecimal():
+        return region
+    return f"{int(kib) // 1024} MiB" if int(kib) and int(kib) % 1024 == 0 else f"{kib} KiB"
 
 
 def by_process(value: Measured) -> str:

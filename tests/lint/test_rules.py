@@ -204,6 +204,15 @@ def test_a_line_of_code_that_a_section_looks_for_is_no_caption(tmp_path: Path) -
     assert of_template(tmp_path, code, "unknown-word") == []
 
 
+def test_what_counts_by_each_says_per_and_an_article_stays(tmp_path: Path) -> None:
+    text = "A file a step.\n\nIt takes 3 ms a token.\n\nIt adds a row. A step is a call.\n"
+    told = of_template(tmp_path, text, "a-for-per")
+    assert told == [
+        (1, "'A file a step' says 'a' for 'per'"),
+        (3, "'3 ms a token' says 'a' for 'per'"),
+    ]
+
+
 CONCLUDING = """\
 # {{ problem.title }}
 

@@ -1,4 +1,4 @@
-"""reports/README.md: a card a study, with its sentence only where the evidence bears it out."""
+"""reports/README.md: a card per study, with its sentence only where the evidence bears it out."""
 
 import shutil
 from html import unescape
@@ -48,23 +48,36 @@ def test_a_sentence_stands_with_its_number_where_its_claim_is_reproduced(
     assert "NVIDIA H200" in text
 
 
-def test_a_sentence_whose_claim_is_refuted_is_not_shown(problem: Problem, tmp_path: Path) -> None:
+def test_in_place_of_a_sentence_whose_claim_is_refuted_stands_the_summarys_first(
+    problem: Problem, tmp_path: Path
+) -> None:
+    problem = problem.model_copy(update={"summary": "torchao 0.13.0 is slow.\nWhy?\n"})
     with_card(problem, Bound(above=100), tmp_path)
     index.write(tmp_path, {})
     text = (tmp_path / "README.md").read_text()
     assert "Float8 is" not in text
+    assert "\n\ntorchao 0.13.0 is slow.\n\n" in text
     assert "the time of bf16" not in text
     assert "1 refuted" in text
 
 
-def test_a_bound_that_moved_after_the_run_gets_no_sentence(
+def test_a_sentence_whose_bound_moved_after_the_run_is_called_described(
     problem: Problem, tmp_path: Path
 ) -> None:
     with_card(problem, Bound(above=1.01), tmp_path, before=False)
     index.write(tmp_path, {})
     text = (tmp_path / "README.md").read_text()
-    assert "Float8 is" not in text
+    assert "Float8 is" in text
+    assert " the time of bf16 (described).**" in text
     assert "no claim tested; 1 described" in text
+
+
+def test_a_described_claim_that_is_not_borne_out_gets_no_sentence(
+    problem: Problem, tmp_path: Path
+) -> None:
+    with_card(problem, Bound(above=100), tmp_path, before=False)
+    index.write(tmp_path, {})
+    assert "Float8 is" not in (tmp_path / "README.md").read_text()
 
 
 def indexed(problem: Problem, folder: Path, state: dict[str, str] | None) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from harness.analysis.measured import Measured
 from harness.report.columns import NOT_MEASURED
-from harness.report.numbers import bounds, in_cell, in_full, measured, number, size
+from harness.report.numbers import between, bounds, in_cell, in_full, measured, number, size
 
 
 def printed(unit: str, value: float, low: float, high: float, samples: int = 5) -> str:
@@ -31,6 +31,11 @@ def printed(unit: str, value: float, low: float, high: float, samples: int = 5) 
 )
 def test_a_number_is_in_the_unit_it_is_read_in(unit: str, value: float, text: str) -> None:
     assert printed(unit, value, value, value) == text
+
+
+def test_both_ends_of_a_range_are_in_the_unit_they_are_read_in() -> None:
+    assert between(0.333, 1.64, "ms") == "333 µs to 1.64 ms"
+    assert between(0.333, 0.358, "ms") == "333 to 358 µs"
 
 
 def test_the_interval_is_in_the_unit_of_the_value() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from harness.analysis.advice import Gain, nearness
 from harness.analysis.claims import AdviceResult, advised
 from harness.analysis.measured import Measured
-from harness.analysis.verdict import Verdict
+from harness.analysis.verdict import THRESHOLD, Verdict, judged_ends
 from harness.problem import needs
 from harness.problem.model import Problem
 from harness.report import verdicts
@@ -63,14 +63,15 @@ def _table(page: Page, results: Sequence[AdviceResult]) -> Markdown:
 def _gains(page: Page, result: AdviceResult) -> Markdown:
     """Return the metric, and the least and largest gain with case and values before and after."""
     ordered = sorted(result.gains, key=lambda gain: gain.gain.value or 0.0)
-    ends = ordered if len(ordered) < 2 else [ordered[0], ordered[-1]]
-    places = _apart([page.problem.cases[gain.case].label for gain in ends])
+    places = _apart([page.problem.cases[gain.case].label for gain in ordered])
+    ends = list(zip(ordered, places, strict=True))
+    ends = ends if len(ends) < 2 else [ends[0], ends[-1]]
     several = len(ends) > 1
     gains = (
         f"{measured(gain.gain)}"
         f"{f' at {_whole(escape(place))}' if several else ''}"
         f"{_change(page, result, gain)}"
-        for gain, place in zip(ends, places, strict=True)
+        for gain, place in ends
     )
     metric = page.problem.metric(result.claim.metric)
     # Of a ratio no values stand beside the gain to say which way it goes.
@@ -97,21 +98,35 @@ def _change(page: Page, result: AdviceResult, gain: Gain) -> str:
 
 
 def _costs(problem: Problem, result: AdviceResult) -> Markdown:
-    """Return what an advice costs: words, then the range over its cases of each metric it pays."""
+    """Return what an advice costs: words, then the range over its cases of each metric it pays.
+
+    A metric that is better in every case, by more than 1 %, is saved, and comes last.
+    """
     claim = result.claim
-    paid = []
+    paid, saved = [], []
     for metric in claim.pays:
         ratios = [gain.pays[metric] for gain in result.gains if gain.pays[metric].value is not None]
         if ratios:
             ends = sorted({_factor(ratio) for ratio in (_least(ratios), _most(ratios))})
-            paid.append(f"{escape(problem.metric(metric).label)} {' to '.join(ends)}")
-    return Markdown("; ".join(filter(None, [prose(claim.costs), *paid])) or "–")
+            told = f"{escape(problem.metric(metric).label)} {' to '.join(ends)}"
+            if _is_better(problem, metric, ratios):
+                saved.append(f"saves: {told}")
+            else:
+                paid.append(told)
+    return Markdown("; ".join(filter(None, [prose(claim.costs), *paid, *saved])) or "–")
+
+
+def _is_better(problem: Problem, metric: str, ratios: Sequence[Measured]) -> bool:
+    """Return whether all ratios of a metric are better than 1, by more than 1 %."""
+    sign = 1 if problem.metric(metric).better == "higher" else -1
+    return all(sign * ((ratio.value or 0.0) - 1) > THRESHOLD for ratio in ratios)
 
 
 def _rival(problem: Problem, result: AdviceResult) -> Markdown:
     """Return the nearest alternative of any case, how far behind it is, and how many are left out.
 
-    An alternative that is neither better nor worse by 1 %, with its whole interval, is a tie.
+    An alternative that is neither better nor worse by 1 %, with its whole interval, is not told
+    apart; it ties if the whole interval is within 1 %.
     """
     compared = [gain for gain in result.gains if gain.rival]
     parts = []
@@ -157,10 +172,13 @@ def _alternatives(page: Page, results: Sequence[AdviceResult]) -> Markdown:
 
 
 def _standing(gain: Gain) -> str:
-    """Return how far the alternative is behind, or that it ties, where there is a ratio."""
+    """Return how far the alternative is behind, if it is, where there is a ratio."""
     if gain.lead.value is None:
         return "not comparable"
-    word = "tie" if gain.standing == "tie" else "behind by"
+    word = "behind by"
+    if gain.standing == "tie":
+        equal = all(abs(end - 1) <= THRESHOLD for end in judged_ends(gain.lead))
+        word = "tie," if equal else "not told apart,"
     ahead = gain.standing == "described" and gain.lead.value < 1
     return f"ahead by {measured(gain.behind)}" if ahead else f"{word} {measured(gain.lead)}"
 

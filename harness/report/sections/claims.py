@@ -43,8 +43,8 @@ def verdict_line(page: Page) -> Markdown:
         line += f" **Unfinished: {ran} of {planned} cells were run{of_all}.**"
     if page.changed:
         line += (
-            f" **Stale: since this run {escape(state.in_words(page.changed))} changed. The numbers"
-            " are the run's, the words are of the scripts as they are now.**"
+            f" **Stale: since this run {escape(state.in_words(page.changed))} changed. Numbers"
+            " are from the run; the text describes today's scripts.**"
         )
     return Markdown(line)
 

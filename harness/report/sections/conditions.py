@@ -128,15 +128,16 @@ def _imported_rows(cells: Sequence[CellProvenance]) -> list[list[str]]:
 
 
 def _cell_rows(jobs: int, cells: Sequence[CellProvenance]) -> list[list[str]]:
-    """Return rows of counts: cells side by side, GPUs, and cells that failed."""
+    """Return rows of counts: cells side by side, GPUs, and cells that failed, with some names."""
     rows = []
     if jobs > 1:
         rows.append(["cells side by side", f"{jobs} set up at once; each measured alone"])
     gpus = {cell.gpu for cell in cells}
     if len(gpus) > 1:
         rows.append(["GPUs", f"{len(gpus)} of this model; provenance.json tells which ran what"])
-    failed = [cell for cell in cells if cell.status != "ok"]
-    return [*rows, ["cells", f"{len(cells)}, of which {len(failed)} failed"]]
+    failed = [f"{cell.cell}: {cell.status}" for cell in cells if cell.status != "ok"]
+    named = f" ({'; '.join(failed[:_MOST_NOTES])})" if failed else ""
+    return [*rows, ["cells", f"{len(cells)}, of which {len(failed)} failed{named}"]]
 
 
 def _source_rows(run: Provenance, cells: Sequence[CellProvenance]) -> list[list[str]]:

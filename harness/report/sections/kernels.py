@@ -25,4 +25,4 @@ def kernels(page: Page, variant: VariantName, case: CaseName) -> Markdown:
         ]
         for row in measured.kernels.iter_rows(named=True)
     ]
-    return table(["kernel", "family", "launches a step", "median, µs", "share"], rows, 2)
+    return table(["kernel", "family", "launches per step", "median, µs", "share"], rows, 2)

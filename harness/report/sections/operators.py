@@ -19,4 +19,4 @@ def operators(page: Page, variant: VariantName, case: CaseName) -> Markdown:
         [name, number(count), number(host_us), "–" if gpu_us is None else number(gpu_us)]
         for name, count, host_us, gpu_us in top.iter_rows()
     ]
-    return table(["operator", "calls a step", "host, µs a step", "GPU, µs a step"], rows)
+    return table(["operator", "calls per step", "host, µs per step", "GPU, µs per step"], rows)

@@ -1,4 +1,4 @@
-"""A metric over the sizes that a problem's cases have, a line a variant."""
+"""A metric over the sizes that a problem's cases have, a line per variant."""
 
 from collections.abc import Sequence
 from textwrap import wrap
@@ -32,7 +32,7 @@ def sweep(
     variants: Sequence[VariantName],
     caption: str,
 ) -> Markdown:
-    """Draw a metric over the cases' parameter ``by``, such as "m", a line a variant."""
+    """Draw a metric over the cases' parameter ``by``, such as "m", a line per variant."""
     figure = draw_sweep(page, metric, by, cases, variants)
     return page.figure(name, f"{page.problem.metric(metric).label} over {by}", figure, caption)
 

@@ -15,7 +15,8 @@ _OFF = 0.15
 _CAPTION = (
     "Each point is a specimen: what the diagnosis predicts that a fix gains, and what the twin"
     " gained, as shares of the specimen's time or memory. On the dashed line both are equal. Named"
-    f" are points that are off by {100 * _OFF:.0f} percentage points or more."
+    f" are points that are off by {100 * _OFF:.0f} percentage points or more; the text above counts"
+    " errors as shares of what the twin gained."
 )
 _KINDS = ("time, in a kernel", "time, between kernels", MEMORY)
 _BETWEEN = ("multi-GPU", "timeline")

@@ -109,8 +109,8 @@ def _margins(answers: list[Answer]) -> Markdown:
     nearest = min(known, key=lambda case: known[case])
     return Markdown(
         " Thresholds are ceilings of the hardware, or stand with their source in the code, and were"
-        " set with these specimens in sight. By how much would the nearest threshold have to move"
-        f" to miss a specimen? By {100 * median(known.values()):.0f} % in the median, and by"
+        " set with these specimens in sight. The nearest threshold would have to move by"
+        f" {100 * median(known.values()):.0f} % in the median to miss a specimen, and by"
         f" {100 * known[nearest]:.0f} % at least ({escape(nearest)})."
     )
 

@@ -5,12 +5,13 @@ import polars as pl
 from harness.report.arguments import CaseName
 from harness.report.columns import DASH
 from harness.report.escape import Markdown, escape, table
-from harness.report.numbers import number
+from harness.report.numbers import number, scaled
 from harness.report.page import Page, not_measured
 
 from . import grading
 
 _TIME = "gpu__time_duration.sum"
+_NS_IN_MS = 1e6
 Values = dict[str, tuple[float, str]]
 """A launch's metrics: value and unit by name."""
 
@@ -22,7 +23,8 @@ def twins(page: Page, case: CaseName, *names: str) -> Markdown:
     if not all(both):
         return not_measured("Counters")
     rows = [
-        [escape(name), *(_shown(values.get(name)) for values in both)] for name in (_TIME, *names)
+        [escape(name), *(_shown(name, values.get(name)) for values in both)]
+        for name in (_TIME, *names)
     ]
     head = ["counter, longest launch", *(page.problem.variants[each].label for each in variants)]
     return table(head, rows, whole=True)
@@ -41,8 +43,14 @@ def _longest(page: Page, variant: str, case: str) -> Values:
     return {metric: (value, unit or "") for metric, value, unit in columns.iter_rows()}
 
 
-def _shown(known: tuple[float, str] | None) -> str:
+def _shown(name: str, known: tuple[float, str] | None) -> str:
+    """Return a value as it is read; ncu calls wavefronts of shared memory sectors."""
     if known is None:
         return DASH
     value, unit = known
+    if unit == "ns":
+        scale, unit = scaled(value / _NS_IN_MS, "ms")
+        value /= _NS_IN_MS * scale
+    elif name.startswith("memory_l1_wavefronts_shared"):
+        unit = "wavefronts"
     return f"{number(value)} {unit}" if unit else number(value)

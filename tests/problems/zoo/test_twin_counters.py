@@ -12,6 +12,7 @@ from tests.support.pages import page, rows_of
 from tests.support.small_evidence import Row, tables
 
 TIME = "gpu__time_duration.sum"
+WAVEFRONTS = "memory_l1_wavefronts_shared"
 
 
 @pytest.fixture
@@ -33,16 +34,18 @@ def counted(variant: str, launch: int, metric: str, value: float, unit: str = ""
 
 def test_each_twin_shows_its_longest_launch_and_gaps(problem: Problem) -> None:
     counters = [
-        counted("sick", 0, TIME, 5.0, "ns"),
+        counted("sick", 0, TIME, 5e3, "ns"),
         counted("sick", 0, "waves", 1.0),
-        counted("sick", 1, TIME, 9.0, "ns"),
+        counted("sick", 1, TIME, 9e3, "ns"),
         counted("sick", 1, "waves", 2.0),
-        counted("healthy", 0, TIME, 3.0, "ns"),
+        counted("healthy", 0, TIME, 3e6, "ns"),
+        counted("healthy", 0, WAVEFRONTS, 4.0, "sectors"),
     ]
     evidence = tables(cells=[cell("sick"), cell("healthy")], counters=counters)
-    assert rows_of(ZOO.twins(page(problem, evidence), "small", "waves"))[1:] == [
-        [TIME, "9 ns", "3 ns"],
+    assert rows_of(ZOO.twins(page(problem, evidence), "small", "waves", WAVEFRONTS))[1:] == [
+        [TIME, "9 µs", "3 ms"],
         ["waves", "2", "–"],
+        [WAVEFRONTS, "–", "4 wavefronts"],
     ]
 
 

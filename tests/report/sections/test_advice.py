@@ -20,8 +20,8 @@ def study(example: Problem) -> Problem:
     return advising(example)
 
 
-def judged(study: Problem, times: Times) -> Page:
-    made = page(study, timed(times, spread=0.0))
+def judged(study: Problem, times: Times, spread: float = 0.0) -> Page:
+    made = page(study, timed(times, spread=spread))
     return replace(made, results=judge(study, made.metrics, "cuda"))
 
 
@@ -51,7 +51,7 @@ def test_advice_says_what_it_gains_where_and_for_what(study: Problem) -> None:
     ("other", "told", "verdict"),
     [
         (2.5, "Other: behind by 1.25× at size_low", "reproduced"),
-        (2.0, "Other: tie 1× at size_low", "tie"),
+        (2.0, "Other: tie, 1× at size_low", "tie"),
         (1.0, "", "refuted"),
     ],
 )
@@ -65,6 +65,35 @@ def test_the_alternative_that_comes_closest_stands_beside_the_gain(
         assert rows_of(shown)[1][2] == told.replace("_", "\xa0")
     else:
         assert "do this" not in shown
+
+
+def test_an_alternative_that_processes_hide_is_not_told_apart(study: Problem) -> None:
+    page = judged(study, {**CLEAR, "low": {**CLEAR["low"], "other": 2.0}}, spread=0.05)
+    assert rows_of(advice.advice(page))[1][2].startswith("Other: not told apart, ")
+
+
+def test_what_an_advice_pays_with_is_a_cost_unless_it_is_better(study: Problem) -> None:
+    study = changed(study, costs="more memory", pays=["time"])
+    assert rows_of(advice.advice(judged(study, CLEAR)))[1][4] == (
+        "more memory; saves: time 0.5× to 0.667×"
+    )
+    rate = study.metrics["time"].model_copy(update={"label": "rate", "better": "higher"})
+    study = study.model_copy(update={"metrics": study.metrics | {"rate": rate}})
+    paid = rows_of(advice.advice(judged(changed(study, pays=["time", "rate"]), CLEAR)))[1][4]
+    assert paid == "more memory; rate 0.5× to 0.667×; saves: time 0.5× to 0.667×"
+
+
+def test_ends_of_a_range_are_named_by_what_sets_them_apart_from_all_cases(study: Problem) -> None:
+    labels = {"low": "4096², M = 16", "high": "wide, M = 16", "most": "4096², M = 4"}
+    cases = {
+        name: study.cases["low"].model_copy(update={"label": label})
+        for name, label in labels.items()
+    }
+    study = changed(study.model_copy(update={"cases": cases}), at=list(labels))
+    times = {**CLEAR, "most": {"slow": 3.5, "fast": 2.0, "other": 2.5}}
+    gained = rows_of(advice.advice(judged(study, times)))[1][1].replace("\xa0", " ")
+    assert "1.5× at 4096², M = 16" in gained
+    assert "2× at wide, M = 16" in gained
 
 
 def test_an_alternative_that_gains_nothing_says_so(study: Problem) -> None:

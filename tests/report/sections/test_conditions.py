@@ -56,6 +56,12 @@ def test_a_run_of_an_engine_and_a_container_is_described(example: Problem) -> No
     assert "nsys" not in rows
 
 
+def test_cells_that_failed_are_named(example: Problem) -> None:
+    shown = page(example, tables(cells=[cell("slow"), cell("odd", status="timeout")]))
+    rows = dict(rows_of(conditions.conditions(shown)))
+    assert rows["cells"] == "2, of which 1 failed (odd.small.timing.r0: timeout)"
+
+
 def test_a_harness_is_shown_with_the_cells_that_it_measured(example: Problem) -> None:
     def shown(*began: float) -> str:
         made = page(example, tables(), gpus={f"small.slow.timing.r{at}": None for at in range(2)})
