@@ -19,12 +19,19 @@ build-backend = "flit_core.buildapi"
 name = "{DISTRIBUTION}"
 version = "{__version__}"
 description = "The studies of profiling-worklogs: harness studies FOLDER copies them"
+readme = "README.md"
 license = "Apache-2.0"
 requires-python = ">=3.11"
 dependencies = ["profiling-worklogs[run]=={__version__}"]
 
 [tool.flit.module]
 name = "{PACKAGE}"
+"""
+README = """# The studies of profiling-worklogs
+
+    pip install "profiling-worklogs[run,studies]"
+    harness studies worklogs && cd worklogs
+    harness run 1 --worklog
 """
 
 
@@ -35,6 +42,7 @@ def build(tree: Path, out: Path, work: Path) -> Path:
         shutil.copytree(tree / part, package / part)
     (package / "__init__.py").write_text('"""The studies, as data."""\n', encoding="utf-8")
     (work / "pyproject.toml").write_text(PROJECT, encoding="utf-8")
+    (work / "README.md").write_text(README, encoding="utf-8")
     shutil.copy2(tree / "LICENSE", work / "LICENSE")
     here = Path.cwd()
     os.chdir(work)

@@ -14,7 +14,8 @@ from tests.support.paths import ROOT
 
 OWN = "{}.{}".format(*sys.version_info[:2])
 PARTS = (
-    *("harness", "requirements/read.lock", "scripts/release", ".gitignore"),
+    *("harness", "problems", "requirements", "docker", ".gitignore"),
+    *("scripts/release", "scripts/studies_wheel.py"),
     *("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md"),
     *("tests/data/torch/streams.json.gz", "tests/data/nsys/streams.sqlite.zst"),
     "tests/data/memory/graph.pickle.zst",
@@ -103,11 +104,12 @@ def test_a_tag_is_built_and_tried_in_a_clean_environment(clone: Path) -> None:
     wheel, archive = f"profiling_worklogs-{__version__}-py3-none-any.whl", "profiling_worklogs-"
     assert {path.name for path in (clone / "dist").iterdir()} == {
         wheel,
+        f"profiling_worklogs_studies-{__version__}-py3-none-any.whl",
         f"{archive}{__version__}.tar.gz",
     }
     with zipfile.ZipFile(clone / "dist" / wheel) as file:
         assert "harness/cli/__init__.py" in file.namelist()
-    assert done.stdout.count("PASSED") == 2  # twine
+    assert done.stdout.count("PASSED") == 3  # twine
     assert "release: no python3.99 here: not tried" in done.stdout
     assert "3 captures diagnosed" in done.stdout
     assert done.stdout.splitlines()[-1].startswith(
