@@ -57,8 +57,13 @@ def test_a_run_of_an_engine_and_a_container_is_described(example: Problem) -> No
 
 
 def test_cells_that_failed_are_named(example: Problem) -> None:
-    shown = page(example, tables(cells=[cell("slow"), cell("odd", status="timeout")]))
-    rows = dict(rows_of(conditions.conditions(shown)))
+    shown = page(
+        example, tables(), gpus={"slow.small.timing.r0": None, "odd.small.timing.r0": None}
+    )
+    well, odd = shown.provenance.cells
+    cells = (well, odd.model_copy(update={"status": "timeout"}))
+    provenance = shown.provenance.model_copy(update={"cells": cells})
+    rows = dict(rows_of(conditions.conditions(replace(shown, provenance=provenance))))
     assert rows["cells"] == "2, of which 1 failed (odd.small.timing.r0: timeout)"
 
 

@@ -149,7 +149,7 @@ def test_a_page_says_what_changed_since_its_run(
     run = shown.provenance.run.model_copy(update={"state": state(problem) | before})
     line = verdict_line(replace(shown, provenance=shown.provenance.model_copy(update={"run": run})))
     if said:
-        assert f" **Stale: since this run {said} The numbers are the run's, the words" in line
+        assert f" **Stale: since this run {said} Numbers are from the run; the text" in line
     else:
         assert "Stale" not in line
 
