@@ -55,6 +55,14 @@ def test_a_command_that_needs_the_problems_says_so_in_one_line(
     assert after == before
 
 
+def test_alone_it_offers_no_command_that_needs_the_problems(installed: Path) -> None:
+    said = harness(installed).stdout
+    offered = {line.split()[1] for line in said.splitlines() if line.startswith("  harness ")}
+    assert {"studies", "diagnose", "doctor"} <= offered
+    assert not offered & {"list", "run", "new", "lint"}
+    assert "harness list" in harness(installed, **{VARIABLE: str(ROOT)}).stdout
+
+
 def test_a_capture_is_inspected_and_compared_without_a_checkout(installed: Path) -> None:
     capture = str(next(DATA.rglob("*.memory*.gz"), None) or next(DATA.rglob("*.json.gz")))
     inspected = harness(installed, "inspect", capture, "--json")

@@ -35,6 +35,14 @@ _NEXT: tuple[_Section, ...] = (
         ),
     ),
 )
+_APART: tuple[_Section, ...] = (
+    (
+        "Reproduce or write a study",
+        (("harness studies FOLDER", "the studies in a folder, to work there"),),
+    ),
+    *(section for section in _NEXT if section[0] not in ("Reproduce a study", "Write a study")),
+)
+"""What there is to type where the harness is installed apart from any studies."""
 _WIDTH = 26
 _MOST_FILES = 100
 """Of a folder, the newest: their first bytes are read in some ms."""
@@ -69,6 +77,7 @@ def start(
     """Reproduce, measure and explain GPU performance problems."""
     from harness import __version__
     from harness.cli import output
+    from harness.ground import checkout
 
     if version:
         output.say(f"harness {__version__}")
@@ -76,7 +85,7 @@ def start(
     if context.invoked_subcommand is not None:
         return
     output.say("harness: reproduce, measure and explain GPU performance problems")
-    for title, commands in (*_here(), *_NEXT):
+    for title, commands in (*_here(), *(_NEXT if checkout.is_one() else _APART)):
         output.say()
         output.say(title)
         width = max(_WIDTH, *(len(command) + 2 for command, _ in commands))

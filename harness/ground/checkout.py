@@ -29,6 +29,11 @@ _REMEDY = (
 )
 
 
+def is_one() -> bool:
+    """Return whether there is a checkout: a folder of case studies."""
+    return (CHECKOUT / "problems").is_dir()
+
+
 def problems() -> Path:
     """Return the folder of the case studies; UsageError where there is no checkout."""
     return _folder("problems")
@@ -72,7 +77,7 @@ def lock(name: str) -> Path:
 
 
 def _folder(name: str) -> Path:
-    if not (CHECKOUT / "problems").is_dir():
+    if not is_one():
         raise UsageError(
             "this command needs a problems folder, and the harness is installed without one",
             where=CHECKOUT,
