@@ -9,6 +9,9 @@ import polars as pl
 
 from harness.analysis import communication, serving, step, timeline
 from harness.analysis.counters import of_longest_kernel, per_kernel
+from harness.analysis.diagnose import host_code, timeline_view
+from harness.analysis.idle import causes
+from harness.evidence.capture import Capture
 from harness.evidence.tables import Tables
 
 
@@ -40,6 +43,21 @@ def gpu_idle_share(tables: Tables) -> float | None:
     if activity.span_ns is None or activity.idle_ns is None or activity.span_ns == 0:
         return None
     return 100 * activity.idle_ns / activity.span_ns
+
+
+def named_host_code(tables: Tables) -> float | None:
+    """Percent of a GPU's idle time for host code in the function or call that ``diagnose`` names.
+
+    0 where it names none, as none has half of it; None where no frames were recorded.
+    """
+    if tables["frames"].is_empty():
+        return None
+    for view in timeline_view.views([Capture("", tables, {}, "torch")]):
+        idle_ns = sum(track.idle_ns(causes.HOST) for track in view.tracks)
+        named = host_code.told(view)
+        if idle_ns:
+            return 100e6 * named.evidence[0].value / idle_ns if named else 0.0
+    return None
 
 
 def exposed_communication(tables: Tables) -> float | None:
@@ -113,6 +131,7 @@ MEASURES: dict[str, Callable[[Tables], float | None]] = {
         kernels_per_step,
         gpu_busy_per_step,
         gpu_idle_share,
+        named_host_code,
         exposed_communication,
         collective_wait,
         dram_bytes,

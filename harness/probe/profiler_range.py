@@ -53,12 +53,15 @@ def _nvtx() -> Any:
     return nvtx
 
 
-def profiler(device: str) -> Any:
-    """Return torch.profiler, which records the host and, on a GPU, its work."""
+def profiler(device: str, *, stacks: bool = False, shapes: bool = False) -> Any:
+    """Return torch.profiler, which records the host and, on a GPU, its work.
+
+    ``stacks``: Python's frames and calls of modules, too; ``shapes``: the inputs of operators.
+    """
     activities = [torch.profiler.ProfilerActivity.CPU]
     if device == "cuda":
         activities.append(torch.profiler.ProfilerActivity.CUDA)
-    return torch.profiler.profile(activities=activities)
+    return torch.profiler.profile(activities=activities, with_stack=stacks, record_shapes=shapes)
 
 
 @contextlib.contextmanager

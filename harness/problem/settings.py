@@ -23,6 +23,10 @@ class Settings(BaseModel):
         default=2.0, gt=0, le=3600, description="the longest that a series takes"
     )
     rest_ms: int | float = Field(default=0, ge=0, lt=1000, description="before each sample")
+    stacks: bool = Field(
+        default=False, description="Python's frames and modules, of a torch capture; slows its host"
+    )
+    shapes: bool = Field(default=False, description="inputs of operators, of a torch capture")
 
     def given(self) -> dict[str, Any]:
         """Return the settings that the manifest gives, over the defaults of those that all need."""

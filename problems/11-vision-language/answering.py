@@ -1,5 +1,6 @@
 """Requests from JPEG bytes to their first token, with a variant's switches."""
 
+import functools
 import hashlib
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -110,10 +111,9 @@ class Server:
             features = self._encoded(group, prepared, clock)
             yield from self._prefilled(group, grids, features, clock)
 
-    def one_by_one(self, asks: list[Ask], clock: Clock) -> list[Grid]:
-        """Make each stage on the calling thread, for all requests; return their grids."""
+    def one_by_one(self, asks: list[Ask], clock: Clock) -> None:
+        """Make each stage on the calling thread, for all requests."""
         list(self.launched(asks, {}, clock))
-        return [self.grids[ask.number] for ask in asks]
 
     def prepared(self, ask: Ask) -> Prepared:
         """Return a request's pixel values, on the device."""
@@ -187,15 +187,18 @@ class Server:
             return self.prepare(found.arrived(), self.device)
 
     def _encoded(self, group: list[Ask], prepared: list[Prepared], clock: Clock) -> Features:
-        with clock.stage("encode", group[0].number, on_gpu=True):
-            if all(self._known(ask) for ask in group):
-                return [self._features[ask.key][0] for ask in group]
-            features = self.encode(prepared)
-            if self.options["cached"]:
-                for ask, each, one in zip(group, features, prepared, strict=True):
-                    bare = Prepared(torch.empty(0), one.grid)
-                    self._features[ask.key] = (each.clone(), bare)
-            return features
+        work = functools.partial(self._features_of, group, prepared)
+        return clock.launched("encode", group[0].number, work)
+
+    def _features_of(self, group: list[Ask], prepared: list[Prepared]) -> Features:
+        if all(self._known(ask) for ask in group):
+            return [self._features[ask.key][0] for ask in group]
+        features = self.encode(prepared)
+        if self.options["cached"]:
+            for ask, each, one in zip(group, features, prepared, strict=True):
+                bare = Prepared(torch.empty(0), one.grid)
+                self._features[ask.key] = (each.clone(), bare)
+        return features
 
     def _prefilled(
         self, group: list[Ask], grids: list[Grid], features: Features, clock: Clock
@@ -204,7 +207,7 @@ class Server:
         together = self.options["prefill"] == "together"
         for part in [places] if together else [[at] for at in places]:
             numbers = [group[at].number for at in part]
-            with clock.stage("prefill", numbers[0], on_gpu=True):
-                given = [features[at] for at in part], [grids[at] for at in part]
-                tokens, padded = self.prefill(*given)
+            given = [features[at] for at in part], [grids[at] for at in part]
+            work = functools.partial(self.prefill, *given)
+            tokens, padded = clock.launched("prefill", numbers[0], work)
             yield Part(numbers, tokens, padded)

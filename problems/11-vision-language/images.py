@@ -1,6 +1,7 @@
 """Photographs and a clip, made from a seed: sizes and JPEG bytes as a camera leaves them."""
 
 import io
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from PIL import Image
@@ -14,7 +15,9 @@ _GRAIN = 6.0
 
 def jpegs(sizes: list[tuple[int, int]], seed: int) -> list[bytes]:
     """Return a JPEG of each size (width, height); the same seed makes the same bytes."""
-    return [_jpeg(photo(*size, seed + at)) for at, size in enumerate(sizes)]
+    with ThreadPoolExecutor() as pool:  # numpy and Pillow work without the interpreter's lock
+        made = pool.map(lambda at: photo(*sizes[at], seed + at), range(len(sizes)))
+        return [_jpeg(each) for each in made]
 
 
 def clip(size: tuple[int, int], frames: int, seed: int) -> list[bytes]:

@@ -1,14 +1,15 @@
 """What each rung of the ladder gains, from the stages of the rung before it alone.
 
-A rung's stages are timed one by one (``Stages``); a schedule of host threads, launching thread and
-GPU makes of them the mean time to first token (``ttft_ms``). A prediction changes the stages as the
-rung's one switch should, by counts and rates that are known before the rung runs, and compares the
-schedules' two means. Nothing here is fitted to a measured time to first token.
+A rung's stages are timed one by one (``Stages``): what the host takes to launch them, and what the
+GPU takes by itself, launched far enough ahead. Requests then pass a queue of decoding threads, the
+thread that launches and the GPU (``ttft_ms``). A prediction changes the stages as the rung's one
+switch should, by counts and rates that are known before the rung runs, and compares the two means
+that the queue gives. Nothing here is fitted to a measured time to first token.
 """
 
 import heapq
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,25 +22,28 @@ STAGED_GB_S = 5.0
 """Of one core that copies an image twice, into one array and into pinned memory: an estimate."""
 REPLAY_MS = 0.1
 """The host's part of a copy into a graph's input and of its launch: two calls and Python."""
-BLOCK_CALLS = 30
-"""Launches of a block of Qwen2.5-VL's encoder beside attention, counted in its source: two RMS
-norms of six each, five products, rotary position of ten, SiLU, its product, two residuals."""
+OPERATORS = 70
+"""That torch dispatches in a block of transformers' encoder beside those of ``OPERATORS_OF_CALL``.
+counts.py counts these three; the host's time is taken to be in proportion."""
+OPERATORS_OF_CALL = 3
+"""For one window or frame: a transpose, a copy and the attention."""
+OPERATORS_OF_ONE_CALL = 59
+"""In a block with one call of attention for all windows."""
 MISALIGNED = 2.7
 """Times that cuBLAS takes for a product of an odd width, of one with rows of 16 bytes: a mean over
 odd shapes on an H200, measured outside of this study."""
-CALLS_OF_ONE = 4
-"""Launches for one attention call of a window or frame: three slices and the kernel."""
-ELEMENTWISE_PASSES = 30
-"""Times that a block reads or writes (patches, width) outside of products and attention, eager: two
-norms in float32, rotary position of queries and keys in float32, SiLU and its product at 2.7 times
-the width, two residuals."""
-FUSED_PASSES = 13
-"""The same with one kernel between each two products: each value read once and written once."""
+ELEMENTWISE_PASSES = 116
+"""Times that a block with one call reads or writes (patches, width) in bf16 outside of products and
+attention, eager; those in float32 count twice. counts.py counts them at the published widths."""
+FUSED_PASSES = 25
+"""The same with one kernel between each two products, each value read and written once: a norm 2,
+rotary position and gathering of queries, keys and values 6, the way back 2, a residual with the
+next norm 4, SiLU and its product at 2.7 times the width 8, a residual 3."""
 
 
 @dataclass(frozen=True)
 class Stages:
-    """Mean ms of a request's stages: on the host, and on the GPU of what is launched there.
+    """ms of a request's stages: the host's, and of what it launches the GPU's own.
 
     ``copy``: of who decodes where it is pinned, else of the thread that launches. ``encode`` and
     ``prefill``: of each request, also where they run for all together.
@@ -56,16 +60,13 @@ class Stages:
 
 @dataclass(frozen=True)
 class Work:
-    """Counts of a load, known before it runs.
+    """Counts of a request, known before it runs.
 
-    ``image_bytes`` a request; ``calls`` of attention a request; ``encode_flop``, of it ``odd_flop``
-    in products of an odd width, ``prefill_flop`` and ``pass_bytes``, one pass over the encoder's
-    states, a request; ``padded``: rows of a padded
-    prefill over those without; ``gb_s`` of the GPU's memory.
+    ``calls`` of attention in ``blocks`` of the encoder; ``encode_flop``, of it ``odd_flop`` in
+    products of an odd width, ``prefill_flop`` and ``pass_bytes``, one pass over the encoder's
+    states; ``padded``: rows of a padded prefill over those without; ``gb_s`` of the GPU's memory.
     """
 
-    requests: int
-    cores: int
     blocks: int
     image_bytes: float
     calls: float
@@ -76,14 +77,24 @@ class Work:
     padded: float
     gb_s: float
 
+    def passes_ms(self, times: int) -> float:
+        """Return the ms of so many passes in each block."""
+        return times * self.blocks * self.pass_bytes / self.gb_s / 1e6
+
 
 Switches = Mapping[str, Any]
 
 
-def changed(stages: Stages, before: Switches, after: Switches, work: Work) -> Stages:
-    """Return the stages of the rung ``after``, which changes one switch of ``before``."""
+def changed(
+    stages: Sequence[Stages], before: Switches, after: Switches, works: Sequence[Work]
+) -> list[Stages]:
+    """Return the requests' stages on the rung ``after``, which changes one switch of ``before``."""
     switch = next(name for name in after if name in _CHANGES and before[name] != after[name])
-    return _CHANGES[switch](stages, work)
+    change = _CHANGES[switch]
+    if switch in ("encode", "prefill"):  # one launch for all
+        host = f"{switch}_host"
+        stages = [replace(each, **{host: getattr(each, host) / len(stages)}) for each in stages]
+    return [change(each, work) for each, work in zip(stages, works, strict=True)]
 
 
 def _to_torch(stages: Stages, _: Work) -> Stages:
@@ -107,19 +118,13 @@ def _pinned(stages: Stages, work: Work) -> Stages:
     return replace(stages, copy=2 * work.image_bytes / STAGED_GB_S / 1e6)
 
 
-def _together(stages: Stages, work: Work) -> Stages:
-    return replace(stages, encode_host=stages.encode_host / work.requests)
-
-
 def _one_call(stages: Stages, work: Work) -> Stages:
-    """Return the stages with a call a block on the host, and work at the prefill's rate."""
-    outside = work.blocks * BLOCK_CALLS
-    left = outside + 2 * CALLS_OF_ONE * work.blocks
-    host = stages.encode_host * left / (outside + CALLS_OF_ONE * work.calls)
+    """Return the stages with the operators of one call, and products at the prefill's rate."""
+    before = OPERATORS * work.blocks + OPERATORS_OF_CALL * work.calls
+    host = stages.encode_host * OPERATORS_OF_ONE_CALL * work.blocks / before
     flop_a_ms = work.prefill_flop / stages.prefill_gpu
-    passes = ELEMENTWISE_PASSES * work.blocks * work.pass_bytes / work.gb_s / 1e6
-    gpu = (work.encode_flop + (MISALIGNED - 1) * work.odd_flop) / flop_a_ms + passes
-    return replace(stages, encode_host=host, encode_gpu=min(gpu, stages.encode_gpu))
+    gpu = (work.encode_flop + (MISALIGNED - 1) * work.odd_flop) / flop_a_ms
+    return replace(stages, encode_host=host, encode_gpu=gpu + work.passes_ms(ELEMENTWISE_PASSES))
 
 
 def _aligned(stages: Stages, work: Work) -> Stages:
@@ -128,17 +133,17 @@ def _aligned(stages: Stages, work: Work) -> Stages:
 
 
 def _compiled(stages: Stages, work: Work) -> Stages:
-    saved = (ELEMENTWISE_PASSES - FUSED_PASSES) * work.blocks * work.pass_bytes / work.gb_s / 1e6
+    saved = work.passes_ms(ELEMENTWISE_PASSES - FUSED_PASSES)
     return replace(stages, encode_gpu=max(stages.encode_gpu - saved, 0))
 
 
 def _graphed(stages: Stages, _: Work) -> Stages:
+    """Return the stages with one launch: kernels are the same, the gaps between them go."""
     return replace(stages, encode_host=REPLAY_MS)
 
 
 def _prefilled_together(stages: Stages, work: Work) -> Stages:
-    host = stages.prefill_host / work.requests
-    return replace(stages, prefill_host=host, prefill_gpu=stages.prefill_gpu * work.padded)
+    return replace(stages, prefill_gpu=stages.prefill_gpu * work.padded)
 
 
 def _cached(stages: Stages, _: Work) -> Stages:
@@ -151,7 +156,7 @@ _CHANGES: dict[str, Callable[[Stages, Work], Stages]] = {
     "process_on": _to_device,
     "workers": _as_it_is,
     "pinned": _pinned,
-    "encode": _together,
+    "encode": _as_it_is,
     "one_call": _one_call,
     "aligned": _aligned,
     "compiled": _compiled,
@@ -159,39 +164,44 @@ _CHANGES: dict[str, Callable[[Stages, Work], Stages]] = {
     "prefill": _prefilled_together,
     "cached": _cached,
 }
-"""What a switch does to the stages; what it does to their order, the schedule knows."""
+"""What a switch does to a request's stages; what it does to their order, the queue knows."""
 
 
-def ttft_ms(stages: Stages, switches: Switches, work: Work) -> float:
-    """Return the mean time to first token that a schedule of the stages gives."""
-    ready = _ready(stages, switches, work)
-    together = switches["encode"] == "together"
-    groups = [list(range(work.requests))] if together else [[at] for at in range(work.requests)]
+def ttft_ms(stages: Sequence[Stages], switches: Switches, cores: int) -> float:
+    """Return the mean time to first token of requests that pass the queue in their order."""
+    ready = _ready(stages, switches, cores)
+    places = list(range(len(stages)))
+    groups = [places] if switches["encode"] == "together" else [[at] for at in places]
     host, gpu, first = 0.0, 0.0, []
     for group in groups:
         for at in group:
             host = max(host, ready[at]) if switches["workers"] else host + ready[at]
-            host, gpu = _onto_device(stages, switches, host, gpu)
-        host, gpu = _launched(host, gpu, stages.encode_host, stages.encode_gpu, len(group))
-        parts = [len(group)] if switches["prefill"] == "together" else [1] * len(group)
-        for part in parts:
-            host, gpu = _launched(host, gpu, stages.prefill_host, stages.prefill_gpu, part)
+            host, gpu = _onto_device(stages[at], switches, host, gpu)
+        own = [stages[at] for at in group]
+        times = [(each.encode_host, each.encode_gpu) for each in own]
+        host, gpu = _launched(host, gpu, times)
+        for part in [own] if switches["prefill"] == "together" else [[each] for each in own]:
+            times = [(each.prefill_host, each.prefill_gpu) for each in part]
+            host, gpu = _launched(host, gpu, times)
             host = max(host, gpu)  # the first token is read
-            first += [host] * part
+            first += [host] * len(part)
     return sum(first) / len(first)
 
 
-def _ready(stages: Stages, switches: Switches, work: Work) -> list[float]:
+def _ready(stages: Sequence[Stages], switches: Switches, cores: int) -> list[float]:
     """Return when each request's images are ready, or how long each takes without workers."""
-    on_host = stages.decode + (stages.process if switches["process_on"] == "cpu" else 0)
-    if switches["pinned"]:
-        on_host += stages.copy
+    on_host = [
+        each.decode
+        + (each.process if switches["process_on"] == "cpu" else 0)
+        + (each.copy if switches["pinned"] else 0)
+        for each in stages
+    ]
     if not switches["workers"]:
-        return [on_host] * work.requests
-    threads = [0.0] * min(switches["workers"], work.cores)
+        return on_host
+    threads = [0.0] * min(switches["workers"], cores)
     ended = []
-    for _ in range(work.requests):
-        free = heapq.heappop(threads) + on_host
+    for ms in on_host:
+        free = heapq.heappop(threads) + ms
         heapq.heappush(threads, free)
         ended.append(free)
     return ended
@@ -200,24 +210,27 @@ def _ready(stages: Stages, switches: Switches, work: Work) -> list[float]:
 def _onto_device(
     stages: Stages, switches: Switches, host: float, gpu: float
 ) -> tuple[float, float]:
-    """Return the times after the copy, and the processing where the GPU does it."""
-    process = stages.process if switches["process_on"] == "device" else 0.0
-    if switches["pinned"]:
-        return host, max(gpu, host) + process
-    host = max(host, gpu) + stages.copy  # a copy from pageable memory waits for what is queued
-    return host, host + process
+    """Return the times after the copy, and the processing where the GPU does it.
 
-
-def _launched(
-    host: float, gpu: float, host_ms: float, gpu_ms: float, requests: int
-) -> tuple[float, float]:
-    """Return the times after work whose launches take ``host_ms`` a request.
-
-    The GPU is through when its work is, and not before the last launch.
+    The GPU is through with the processor's few short kernels when the last is launched.
     """
+    if not switches["pinned"]:
+        host = max(host, gpu) + stages.copy  # a copy from pageable memory waits for what is queued
+    if switches["process_on"] == "device":
+        host += stages.process
+    return host, max(gpu, host)
+
+
+def _launched(host: float, gpu: float, times: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return the times of both after work of which a request takes (host, GPU) ms of ``times``.
+
+    Kernels follow one another as they are launched, so the GPU is through when its work is, and
+    not before the last launch.
+    """
+    host_ms, gpu_ms = (sum(each) for each in zip(*times, strict=True))
     begun = max(host, gpu)
-    host += host_ms * requests
-    return host, max(begun + gpu_ms * requests, host)
+    host += host_ms
+    return host, max(begun + gpu_ms, host)
 
 
 def error(predicted: float, saved: float) -> float:

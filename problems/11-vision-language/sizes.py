@@ -1,10 +1,11 @@
-"""Images of many sizes: the encoder's shapes, tokens and padding, and what compiling costs."""
+"""Images of many sizes: the encoder's shapes, tokens, padding, operators, and compiling."""
 
 import random
 import time
 from collections.abc import Callable
 from typing import Any
 
+import counts
 import models
 import plans
 import torch
@@ -81,6 +82,8 @@ def _compiled(cell: Cell, grids: list[plans.Grid]) -> None:
     dtype = torch.bfloat16 if cell.device == "cuda" else torch.float32
     with cell.phase("load"):
         visual = models.model(cell.params["model"], cell.device, dtype).model.visual
+    for name, count in counts.of_encoder(visual, dtype).items():
+        cell.fact(name, count)
     modes: dict[str, Any] = {"static": False, "automatic": None, "dynamic": True}
     for name, dynamic in modes.items():
         torch._dynamo.reset()

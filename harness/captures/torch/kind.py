@@ -41,7 +41,7 @@ class Torch(Kind):
         "conditions",
         "dropped",
     )
-    measures = ("kernels_per_step", "gpu_busy_per_step")
+    measures = ("kernels_per_step", "gpu_busy_per_step", "named_host_code")
     compared_by = "gpu_ops"
     kept = (
         Kept(

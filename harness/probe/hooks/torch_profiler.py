@@ -15,7 +15,8 @@ class TorchProfiler(Hook):
 
     def opened(self) -> Any:
         """Return the range that torch.profiler records."""
-        self._recorded = profiler_range.profiler(self.cell.device)
+        asked = {key: self.cell.settings.get(key, False) for key in ("stacks", "shapes")}
+        self._recorded = profiler_range.profiler(self.cell.device, **asked)
         return self._recorded
 
     def finish(self, phases: list[dict[str, Any]]) -> None:  # noqa: ARG002 - the hook's signature

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.analysis import derived
 from harness.analysis.diagnose import conclude
 from harness.analysis.diagnose.finding import Finding
 from harness.evidence.capture import Capture
@@ -122,6 +123,16 @@ def test_host_code_is_named_by_the_programs_line(
     first = first_in(DATA / "torch" / f"{name}.json.gz")
     assert first.id == "host-bound"
     check(first, f"of it {place}", least_ms, most_ms, fix)
+
+
+@pytest.mark.parametrize(("kept", "least", "most"), [(1e9, 90, 100), (1, 0, 0)])
+def test_the_named_part_of_host_code_is_measured(kept: float, least: int, most: int) -> None:
+    (capture,) = door.capture(DATA / "torch" / "wait_queue.json.gz").captures.values()
+    frames = capture.tables["frames"].head(int(kept))
+    part = derived.named_host_code({**capture.tables, "frames": frames})
+    assert part is not None
+    assert least <= part <= most
+    assert derived.named_host_code({**capture.tables, "frames": frames.head(0)}) is None
 
 
 def first_in(file: Path) -> Finding:

@@ -1,7 +1,9 @@
-"""The schedule of a burst by hand, and what each switch does to its stages."""
+"""The queue of a burst by hand and kernel by kernel, and what each switch does to its stages."""
 
 import dataclasses
 import math
+import random
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
@@ -10,8 +12,6 @@ import pytest
 from harness.problem.model import Problem
 
 KNOWN = {
-    "requests": 3,
-    "cores": 2,
     "blocks": 32,
     "image_bytes": 5e6,
     "calls": 2500.0,
@@ -31,6 +31,8 @@ STAGES = {
     "prefill_host": 5.0,
     "prefill_gpu": 5.0,
 }
+KERNELS = 400
+"""Of a stage, in the simulation."""
 
 
 def switches(problem: Problem, name: str) -> dict[str, Any]:
@@ -38,10 +40,21 @@ def switches(problem: Problem, name: str) -> dict[str, Any]:
 
 
 def mean_ms(modules: dict[str, ModuleType], given: dict[str, Any], **stages: float) -> float:
+    """Return the queue's mean of three equal requests on two cores."""
     predict = modules["predict"]
-    work = predict.Work(**KNOWN)
-    found: float = predict.ttft_ms(predict.Stages(**{**STAGES, **stages}), given, work)
+    own = [predict.Stages(**{**STAGES, **stages})] * 3
+    found: float = predict.ttft_ms(own, given, 2)
     return found
+
+
+def after(
+    modules: dict[str, ModuleType], problem: Problem, rungs: tuple[str, str], **stages: float
+) -> Any:
+    """Return the changed stages of the second of four equal requests."""
+    predict = modules["predict"]
+    own = [predict.Stages(**{**STAGES, **stages})] * 4
+    given = [switches(problem, name) for name in rungs]
+    return predict.changed(own, *given, [predict.Work(**KNOWN)] * 4)[1]
 
 
 def test_one_thread_makes_one_request_after_the_other(
@@ -76,9 +89,9 @@ def test_together_every_request_waits_for_the_last(
     modules: dict[str, ModuleType], problem: Problem
 ) -> None:
     given = switches(problem, "batched") | {"workers": 0, "pinned": False}
-    # Decode (2), a copy (1) that waits for the GPU, which then processes (3): it is through at 6,
-    # 10 and 14. The encoder takes 12 for all three, a prefill 5 each.
-    begun = 14 + 3 * 4
+    # Decode (2), a copy (1) and the processor (3) of three requests end at 18. The encoder takes 12
+    # for all three, a prefill 5 each.
+    begun = 18 + 3 * 4
     wanted = [begun + 5, begun + 10, begun + 15]
     assert mean_ms(modules, given) == pytest.approx(sum(wanted) / 3)
     given["prefill"] = "together"
@@ -96,34 +109,98 @@ def test_a_pinned_copy_is_the_decoders_and_no_other_copy_is(
     assert by_decoder == pytest.approx((17 + 29 + 41) / 3)
 
 
+def simulated(stages: Sequence[Any]) -> float:
+    """Return the mean of requests whose every kernel is launched and run by itself.
+
+    Images lie ready. The GPU runs kernels in order, each once it is launched; the host waits for
+    the GPU where it reads a token.
+    """
+    host, gpu = 0.0, 0.0
+    first: list[float] = []
+    for each in stages:
+        host += each.process
+        for launches, work in (
+            (each.encode_host, each.encode_gpu),
+            (each.prefill_host, each.prefill_gpu),
+        ):
+            for _ in range(KERNELS):
+                host += launches / KERNELS
+                gpu = max(gpu, host) + work / KERNELS
+        host = max(host, gpu)
+        first.append(host)
+    return sum(first) / len(first)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_queue_is_that_of_single_kernels(
+    modules: dict[str, ModuleType], problem: Problem, seed: int
+) -> None:
+    predict, drawn = modules["predict"], random.Random(seed)
+    given = switches(problem, "aligned")
+    stages = [
+        predict.Stages(
+            **{key: drawn.uniform(0.5, 30) for key in STAGES} | {"decode": 0.0, "copy": 0.0}
+        )
+        for _ in range(8)
+    ]
+    assert predict.ttft_ms(stages, given, 8) == pytest.approx(simulated(stages), rel=0.01)
+    # A rung whose launches keep the GPU waiting gains by a graph, one whose work does not, nothing.
+    bound = [dataclasses.replace(each, encode_host=40.0) for each in stages]
+    for own in (bound, stages):
+        graphed = [dataclasses.replace(each, encode_host=0.0) for each in own]
+        gain = predict.ttft_ms(own, given, 8) - predict.ttft_ms(graphed, given, 8)
+        assert gain == pytest.approx(simulated(own) - simulated(graphed), abs=1)
+
+
+def test_a_graph_gains_what_the_gpu_waited_for(
+    modules: dict[str, ModuleType], problem: Problem
+) -> None:
+    predict = modules["predict"]
+    # Decoded at 2; then 3, launches of 8 and 9 beside work of 4 and 5: 20 a request.
+    own = [predict.Stages(**STAGES | {"copy": 0.0, "encode_host": 8.0, "prefill_host": 9.0})]
+    rungs = [switches(problem, name) for name in ("aligned", "graphs")]
+    graphed = predict.changed(own, *rungs, [predict.Work(**KNOWN)])
+    now, then = predict.ttft_ms(own, rungs[0], 1), predict.ttft_ms(graphed, rungs[1], 1)
+    assert now == pytest.approx(2 + 3 + 8 + 9)
+    assert then == pytest.approx(2 + 3 + predict.REPLAY_MS + 9)
+
+
 def test_each_rung_of_the_ladder_has_a_change(
     modules: dict[str, ModuleType], problem: Problem
 ) -> None:
-    predict = modules["predict"]
-    assert set(predict._CHANGES) == set(problem.variants["slow"].options)
-    stages, work = predict.Stages(**STAGES), predict.Work(**KNOWN)
-    before, after = (switches(problem, name) for name in ("graphs", "cached"))
-    found = predict.changed(stages, before, after, work)
-    assert found == dataclasses.replace(
-        stages, decode=0, process=0, copy=0, encode_host=0, encode_gpu=0
-    )
+    assert set(modules["predict"]._CHANGES) == set(problem.variants["slow"].options)
+    found = after(modules, problem, ("graphs", "cached"))
+    none = dict.fromkeys(("decode", "process", "copy", "encode_host", "encode_gpu"), 0.0)
+    assert vars(found) == STAGES | none
 
 
-def test_one_call_leaves_the_calls_that_are_no_attention(
+def test_one_call_leaves_the_operators_that_are_no_attention(
     modules: dict[str, ModuleType], problem: Problem
 ) -> None:
     predict = modules["predict"]
-    before, after = (switches(problem, name) for name in ("pinned", "windows"))
-    stages = predict.Stages(**{**STAGES, "encode_host": 100, "encode_gpu": 100})
-    found = predict.changed(stages, before, after, predict.Work(**KNOWN))
-    # 960 calls outside of attention and 256 of it are left of 960 and 10 000.
-    assert found.encode_host == pytest.approx(100 * (960 + 256) / (960 + 10000))
-    # At the prefill's 1.2e12 a ms 6.67 ms, what is odd of it again 1.7 times, and 960 passes of
-    # 13 MB at 4000 GB/s.
+    rungs = ("pinned", "windows")
+    found = after(modules, problem, rungs, encode_host=100.0, encode_gpu=100.0)
+    # 32 blocks of 59 operators are left of 32 of 70, and 3 for each of 2500 calls.
+    assert found.encode_host == pytest.approx(100 * 32 * 59 / (32 * 70 + 3 * 2500))
+    # At the prefill's 1.2e12 a ms 6.67 ms, what is odd of it again 1.7 times, and 32 times 116
+    # passes of 13 MB at 4000 GB/s.
     odd = 1.7 * 2e12 / 1.2e12
-    assert found.encode_gpu == pytest.approx(8e12 / 1.2e12 + odd + 960 * 1.3e7 / 4e9)
-    aligned = predict.changed(found, after, switches(problem, "aligned"), predict.Work(**KNOWN))
+    assert found.encode_gpu == pytest.approx(8e12 / 1.2e12 + odd + 32 * 116 * 1.3e7 / 4e9)
+    rungs = ("windows", "aligned")
+    aligned = after(modules, problem, rungs, encode_gpu=found.encode_gpu)
     assert aligned.encode_gpu == pytest.approx(found.encode_gpu - odd)
+    compiled = after(modules, problem, ("graphs", "compiled"), encode_gpu=found.encode_gpu)
+    fused = predict.ELEMENTWISE_PASSES - predict.FUSED_PASSES
+    assert compiled.encode_gpu == pytest.approx(found.encode_gpu - 32 * fused * 1.3e7 / 4e9)
+
+
+def test_what_runs_for_all_is_launched_once(
+    modules: dict[str, ModuleType], problem: Problem
+) -> None:
+    batched = after(modules, problem, ("graphs", "batched"))
+    assert (batched.encode_host, batched.encode_gpu) == (1.0, 4.0)
+    together = after(modules, problem, ("batched", "together"))
+    assert (together.prefill_host, together.prefill_gpu) == (5 / 4, 5 * 1.2)
 
 
 def test_an_error_is_a_share_of_what_was_saved(modules: dict[str, ModuleType]) -> None:

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import polars as pl
 import pytest
@@ -14,7 +15,9 @@ from tests.support.torch_cpu import PYTHON, needs_torch
 
 @pytest.mark.slow
 @needs_torch
-def test_static_sizes_are_compiled_one_by_one(tmp_path: Path) -> None:
+def test_static_sizes_are_compiled_one_by_one(
+    modules: dict[str, ModuleType], tmp_path: Path
+) -> None:
     for part in ("harness", "problems", "requirements"):
         (tmp_path / part).symlink_to(ROOT / part)
     words = ("run", "11", "--full", "--case", "sizes", "--engine", "local", "--python", str(PYTHON))
@@ -37,3 +40,7 @@ def test_static_sizes_are_compiled_one_by_one(tmp_path: Path) -> None:
     counts = {row["name"]: row["value"] for row in pl.read_parquet(facts).iter_rows(named=True)}
     assert counts["compiles.static"] == 5  # one for each of the five sizes
     assert counts["compiles.dynamic"] <= 2
+    predict = modules["predict"]
+    assert counts["dispatched.block"] == predict.OPERATORS
+    assert counts["dispatched.call"] == predict.OPERATORS_OF_CALL
+    assert counts["dispatched.one-call"] == predict.OPERATORS_OF_ONE_CALL
