@@ -12,6 +12,7 @@ from harness.analysis.counters import of_longest_kernel, per_kernel
 from harness.analysis.diagnose import host_code, timeline_view
 from harness.analysis.idle import causes
 from harness.evidence.capture import Capture
+from harness.evidence.kinds import filling
 from harness.evidence.tables import Tables
 
 
@@ -52,7 +53,7 @@ def named_host_code(tables: Tables) -> float | None:
     """
     if tables["frames"].is_empty():
         return None
-    for view in timeline_view.views([Capture("", tables, {}, "torch")]):
+    for view in timeline_view.views([Capture("", tables, {}, filling("frames")[0])]):
         idle_ns = sum(track.idle_ns(causes.HOST) for track in view.tracks)
         named = host_code.told(view)
         if idle_ns:

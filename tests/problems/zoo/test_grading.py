@@ -101,7 +101,7 @@ def test_a_margin_is_the_distance_to_the_nearest_threshold(problem: Problem) -> 
     far = Answer("far", "leak", ("leak",), ("healthy",), margin=1.0)
     missed = Answer("missed", "leak", ("abstain",), ("healthy",), margin=0.01)
     shown = ZOO.exam_table._margins([near, far, missed])
-    assert "By 62 % in the median" in shown
+    assert "have to move by 62 % in the median" in shown
     assert "by 25 % at least (near)" in shown
 
 
