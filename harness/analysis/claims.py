@@ -79,11 +79,9 @@ def of_run(problem: Problem, metrics: Metrics, run: Provenance) -> list[ClaimRes
     known = started.started(problem)
     began = {claim.id: calls.of_claim(problem, claim, metrics, run) for claim in problem.claims}
     untested = {name: started.changed(name, known[name], of) for name, of in began.items()}
-    return [
-        replace(result, worded=started.worded(name, known[name], began[name]))
-        for result in judge(problem, metrics, run.target.device, untested)
-        for name in [result.claim.id]
-    ]
+    words = {name: started.worded(name, known[name], of) for name, of in began.items()}
+    results = judge(problem, metrics, run.target.device, untested)
+    return [replace(result, worded=words[result.claim.id]) for result in results]
 
 
 def judge(

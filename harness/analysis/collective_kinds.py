@@ -41,10 +41,10 @@ CALL_OF_NCCL = f"^(?:{_OF_NCCL}|{_OF_TORCH})"
 """Names of the ranges of such calls: a regular expression."""
 
 
-def communicating(ops: pl.DataFrame, tables: Tables, ranks: int) -> pl.DataFrame:
+def communicating(ops: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of communication.timed_work that communicate, with ``made``, their kind.
 
-    ``tables`` are those of the capture, ``ranks`` how many devices take part.
+    ``calls`` are what :func:`by_calls` says of their capture.
     """
     rows = ops.filter(pl.col("work") == communication.COMMUNICATE)
     texts = {name: _kind(bare(name)[0]) for name in rows["name"].unique()}
@@ -52,7 +52,6 @@ def communicating(ops: pl.DataFrame, tables: Tables, ranks: int) -> pl.DataFrame
     is_told = pl.when(by_name != EITHER).then(by_name)
     said = rows["collective"].unique().cast(pl.String).drop_nulls()
     noted = _replaced("collective", {name: _kind(name) for name in said})
-    calls = _by_calls(tables, ranks)
     kinds = pl.coalesce(is_told, noted, "called", by_name, pl.lit(OTHER))
     made = pl.when(pl.col("kind") == "copy").then(pl.lit(PEER_COPY)).otherwise(kinds)
     joined = rows.join(calls, on="correlation", how="left", maintain_order="left")
@@ -64,11 +63,12 @@ def _kind(name: str) -> str | None:
     return next((kind for kind, words in _KINDS.items() if re.search(words, name.lower())), None)
 
 
-def _by_calls(tables: Tables, ranks: int) -> pl.DataFrame:
+def by_calls(tables: Tables, ranks: int) -> pl.DataFrame:
     """Return correlation and called: what the launches of collectives do by the calls before them.
 
-    Calls belong to the next launch of their thread, and to those that follow it without a call
-    between, as one thread launches a group's kernels of several devices.
+    ``ranks``: how many devices take part. Calls belong to the next launch of their thread, and to
+    those that follow it without a call between, as one thread launches a group's kernels of several
+    devices.
     """
     calls = _calls(tables["ranges"])
     launched = (

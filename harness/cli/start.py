@@ -7,41 +7,38 @@ from typing import Annotated
 import typer
 
 _Section = tuple[str, tuple[tuple[str, str], ...]]
-_NEXT: tuple[_Section, ...] = (
+_REPRODUCE: _Section = (
+    "Reproduce a study",
+    (("harness list", "the studies here"), ("harness run 1 --worklog", "run one")),
+)
+_LOOK: _Section = (
+    "Look at your own capture, of nsys, ncu, torch.profiler or the memory snapshot",
     (
-        "Reproduce a study",
-        (("harness list", "the studies here"), ("harness run 1 --worklog", "run one")),
-    ),
-    (
-        "Look at your own capture, of nsys, ncu, torch.profiler or the memory snapshot",
-        (
-            ("harness diagnose FILE", "what is wrong, and what the fix gains"),
-            ("harness view FILE", "one HTML page with its timeline"),
-            ("harness diff A B", "what changed between two"),
-        ),
-    ),
-    (
-        "Write a study",
-        (
-            ("harness new NAME", "a draft that runs at once"),
-            ("harness lint", "what a reviewer says"),
-        ),
-    ),
-    (
-        "Help",
-        (
-            ("harness doctor", "what this machine lacks"),
-            ("harness --help", "every command; harness COMMAND --help has examples"),
-        ),
+        ("harness diagnose FILE", "what is wrong, and what the fix gains"),
+        ("harness view FILE", "one HTML page with its timeline"),
+        ("harness diff A B", "what changed between two"),
     ),
 )
-_APART: tuple[_Section, ...] = (
+_WRITE: _Section = (
+    "Write a study",
     (
-        "Reproduce or write a study",
-        (("harness studies FOLDER", "the studies in a folder, to work there"),),
+        ("harness new NAME", "a draft that runs at once"),
+        ("harness lint", "what a reviewer says"),
     ),
-    *(section for section in _NEXT if section[0] not in ("Reproduce a study", "Write a study")),
 )
+_COPY: _Section = (
+    "Reproduce or write a study",
+    (("harness studies FOLDER", "the studies in a folder, to work there"),),
+)
+_HELP: _Section = (
+    "Help",
+    (
+        ("harness doctor", "what this machine lacks"),
+        ("harness --help", "every command; harness COMMAND --help has examples"),
+    ),
+)
+_NEXT = (_REPRODUCE, _LOOK, _WRITE, _HELP)
+_APART = (_COPY, _LOOK, _HELP)
 """What there is to type where the harness is installed apart from any studies."""
 _WIDTH = 26
 _MOST_FILES = 100

@@ -24,8 +24,9 @@ def copy(folder: Path) -> None:
     Raises UsageError if no studies of this version are installed, or the folder holds something.
     """
     source = _installed()
+    taken = UsageError("is there already", where=folder, remedy="name a folder to make")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError("is there already", where=folder, remedy="name a folder to make")
+        raise taken
 
     def fill(target: Path) -> None:
         for part in PARTS:
@@ -34,7 +35,7 @@ def copy(folder: Path) -> None:
         shutil.copytree(code, target / "harness", ignore=shutil.ignore_patterns("__pycache__"))
 
     if not files.filled_folder(folder.resolve(), fill):
-        raise UsageError("is there already", where=folder, remedy="name a folder to make")
+        raise taken
 
 
 def _installed() -> Path:

@@ -30,7 +30,8 @@ def kinds(launches: Sequence[Launch], kernel: str = SEND_RECV, ranks: int = 2) -
         row |= {"duration_ns": 5, "thread": 1}
     made = {name: rows(name, records) for name, records in tables.items()}
     work = communication.timed_work(made["gpu_ops"])
-    return list(collective_kinds.communicating(work, made, ranks)["made"])
+    called = collective_kinds.by_calls(made, ranks)
+    return list(collective_kinds.communicating(work, called)["made"])
 
 
 S, R, BEGIN, END = (f"NCCL:nccl{name}" for name in ("Send", "Recv", "GroupStart", "GroupEnd"))

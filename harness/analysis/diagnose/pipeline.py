@@ -36,11 +36,9 @@ class Bubbles:
 def bubbles(tracks: Sequence[Track], communicating: Sequence[pl.DataFrame]) -> Bubbles | None:
     """Return how long devices waited for another's results; None where they are no pipeline.
 
-    Only of devices of one capture: the clocks of several need not agree. ``communicating``: what
-    collective_kinds says of each.
+    ``tracks``: several devices of one capture; ``communicating``: what collective_kinds says of
+    each.
     """
-    if len(tracks) < 2 or len({track.source for track in tracks}) > 1:
-        return None
     transfers = [_transfers(rows) for rows in communicating]
     computed = [intervals.union(_computing(track)) for track in tracks]
     lengths = [intervals.length(each) for each in computed]

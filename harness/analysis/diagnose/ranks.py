@@ -21,9 +21,13 @@ class Ranks:
     @cached_property
     def communicating(self) -> tuple[pl.DataFrame, ...]:
         """Return of each device the operations that communicate, with ``made``, their kind."""
+        captures = {track.source: track.capture.tables for track in self.tracks}
+        called = {
+            source: collective_kinds.by_calls(tables, len(self.tracks))
+            for source, tables in captures.items()
+        }
         return tuple(
-            collective_kinds.communicating(track.ops, track.capture.tables, len(self.tracks))
-            for track in self.tracks
+            collective_kinds.communicating(track.ops, called[track.source]) for track in self.tracks
         )
 
     @cached_property
@@ -41,6 +45,8 @@ class Ranks:
     @cached_property
     def bubbles(self) -> Bubbles | None:
         """Return how long devices waited for another one's results."""
+        if len(self.tracks) < 2 or len({track.source for track in self.tracks}) > 1:
+            return None  # the clocks of several captures need not agree
         return pipeline.bubbles(self.tracks, self.communicating)
 
     @cached_property

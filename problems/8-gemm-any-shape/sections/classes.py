@@ -172,17 +172,18 @@ def timed(page: Page, place: Place) -> list[Timed]:
 def _table(groups: Mapping[str, Group], case: CaseName) -> Markdown:
     if not groups:
         return not_measured(case)
-    return table(
-        ["", *_HEAD], [[label, *_row(group)] for label, group in groups.items()], whole=True
-    )
+    one = next(iter(groups.values()))
+    every = Group(one.page, one.place, timed(one.page, one.place)).library_us
+    rows = [[label, *_row(group, every)] for label, group in groups.items()]
+    return table(["", *_HEAD], rows, whole=True)
 
 
-def _row(group: Group) -> list[str]:
+def _row(group: Group, every_us: float) -> list[str]:
+    """Return a class's row; ``every_us``: the library's time for the problems of all classes."""
     values = group.values("choice")
     faster = sum(value.low is not None and value.low > _EVEN for value in values)
     slower = sum(value.high is not None and value.high < _EVEN for value in values)
-    every = Group(group.page, group.place, timed(group.page, group.place))
-    share = number(100 * group.library_us / every.library_us, 2)
+    share = number(100 * group.library_us / every_us, 2)
     means = (
         Markdown(f"{_whole(group.mean(metric))}; {_whole(group.by_time(metric))}")
         for metric in _COLUMNS
