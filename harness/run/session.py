@@ -113,7 +113,7 @@ class Here(Session):
         return durations.published(checkout.reports(), self.problem.folder.name, self.cells)
 
     def downloads(self) -> Downloads:
-        """Return what the first engine to try would download."""
+        """Return the downloads of the first engine to try."""
         name, _ = choose.choose(self.request.engine, self.node.target)[0]
         engine = choose.make(name, self.problem, self.node, self.request.options)
         return engine.downloads(self.environments)

@@ -45,7 +45,7 @@ class Spread(nn.Module):
         self.came = 0
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return what the layer adds."""
+        """Return the layer's contribution to the residual stream, [..., width] as x."""
         whole, comm, ranks = self._whole, self._comm, self._comm.world.size
         rows = x.flatten(0, -2)
         order, counts, weights = whole.routed(rows)

@@ -100,7 +100,7 @@ class Attention(nn.Module):
         self.rotation: Tensor
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return what the layer adds, [batch, tokens, width]."""
+        """Return the layer's contribution to the residual stream, [batch, tokens, width]."""
         return self.o(self.attended(self.q(x), self.k(x), self.v(x)))
 
     def attended(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -134,7 +134,7 @@ class FeedForward(nn.Module):
         self.down = nn.Linear(shape.hidden, shape.width, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return what the layer adds."""
+        """Return the layer's contribution to the residual stream, [..., width] as x."""
         return self.down(F.silu(self.gate(x)) * self.up(x))
 
 
@@ -152,7 +152,7 @@ class Experts(nn.Module):
         self.down = nn.Parameter(torch.empty(shape.experts, shape.hidden, shape.width))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return what the layer adds."""
+        """Return the layer's contribution to the residual stream, [..., width] as x."""
         rows = x.flatten(0, -2)
         order, counts, weights = self.routed(rows)
         made = computed(rows[order // self.top], counts, self.gate_up, self.down)

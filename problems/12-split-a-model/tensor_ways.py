@@ -127,7 +127,7 @@ class _SplitExperts(nn.Module):
         whole.gate_up = whole.down = None
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return what the layer adds."""
+        """Return the layer's contribution to the residual stream, [..., width] as x."""
         rows = x.flatten(0, -2)
         order, counts, weights = self._whole.routed(rows)
         made = computed(rows[order // self._whole.top], counts, self._gate_up, self._down)

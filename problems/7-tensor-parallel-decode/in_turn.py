@@ -143,7 +143,7 @@ def state_models(cell: Any, taken: Taken, known: model.Measured) -> None:
 
 
 def known_of(link: Facts, alone_ms: float = 0.0, exposed_us: float = 0.0) -> model.Measured:
-    """Return what the model takes of the link, and of a step."""
+    """Return the model's inputs: the link's medians, and a step's times."""
     medians = {name: median(values) for name, values in link.items()}
     return model.Measured(alone_ms=alone_ms, exposed_us=exposed_us, **medians)
 

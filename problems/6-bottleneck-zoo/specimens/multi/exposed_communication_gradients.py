@@ -19,7 +19,7 @@ LAYERS = 12
 
 
 def inputs(device: str, side: int) -> Inputs:
-    """Return what the gradients are made of."""
+    """Return the inputs of the gradients' products, [side, side] each, in bf16."""
     shape = (side, side)
     return {
         name: torch.randn(shape, device=device, dtype=torch.bfloat16) / side**0.5
