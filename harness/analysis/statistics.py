@@ -29,6 +29,7 @@ _RESAMPLES = 999
 LEVEL = 0.99
 """Confidence of every interval, printed or judged: of 40 claims on a page, less than half of one is
 expected to be decided wrongly."""
+_NOT_POSITIVE = "a ratio of times or sizes that are not positive"
 _SEED = 20251114  # fixed, so that a report renders the same twice
 _FEW = 7
 """Rounds up to which Student's t is used: of so few a bootstrap-t has few resamples, often nearly
@@ -69,19 +70,20 @@ def estimate(rounds: Rounds) -> Interval:
 def ratio(of: Rounds, over: Rounds) -> Interval:
     """Return the geometric mean over rounds of median(of) / median(over), with its interval.
 
-    Only rounds that both sides have are compared; if there is none, the first of each is. Values
-    have to be positive, ValueError otherwise; of one round, the upper ones may be zero, as a count
-    of conflicts may.
+    Only rounds that both sides have are compared; if there is none, the first of each is. Medians
+    have to be positive, ValueError otherwise; of one round all values have to be, as they are
+    resampled, but the upper ones may be zero, as a count of conflicts may.
     """
     compared = [(of[first], over[second]) for first, second in pairs(of, over)]
-    least = min(min(upper) for upper, _ in compared)
-    may_be_zero = least == 0 and len(compared) == 1
-    if min(min(lower) for _, lower in compared) <= 0 or (least <= 0 and not may_be_zero):
-        raise ValueError("a ratio of times or sizes that are not positive")
     if len(compared) == 1:
-        return _ratio_within(*compared[0])
-    logs = [math.log(median(upper) / median(lower)) for upper, lower in compared]
-    return _exponential(_over_rounds(logs))
+        upper, lower = compared[0]
+        if min(lower) <= 0 or min(upper) < 0:
+            raise ValueError(_NOT_POSITIVE)
+        return _ratio_within(upper, lower)
+    medians = [(median(upper), median(lower)) for upper, lower in compared]
+    if min(map(min, medians)) <= 0:
+        raise ValueError(_NOT_POSITIVE)
+    return _exponential(_over_rounds([math.log(upper / lower) for upper, lower in medians]))
 
 
 def pairs(of: Rounds, over: Rounds) -> list[tuple[int, int]]:
@@ -122,14 +124,17 @@ def unpaired_ratio(of: Rounds, over: Rounds) -> Interval:
 
     The interval is Welch's, of the logarithms of the rounds' medians. With fewer than two rounds on
     a side its samples are resampled, and the interval is of one process a side. ValueError where
-    any value is not positive.
+    any median, or any value that is resampled, is not positive.
     """
-    if min(value for side in (of, over) for values in side.values() for value in values) <= 0:
-        raise ValueError("a ratio of times or sizes that are not positive")
     if min(len(of), len(over)) < 2:
         upper, lower = ([*chain.from_iterable(side.values())] for side in (of, over))
+        if min(*upper, *lower) <= 0:
+            raise ValueError(_NOT_POSITIVE)
         return _ratio_within(upper, lower)
-    logs = [[math.log(median(values)) for values in side.values()] for side in (of, over)]
+    medians = [[median(values) for values in side.values()] for side in (of, over)]
+    if min(map(min, medians)) <= 0:
+        raise ValueError(_NOT_POSITIVE)
+    logs = [[math.log(value) for value in side] for side in medians]
     difference = students_t.difference(logs[1], logs[0], LEVEL)
     rounds = min(map(len, logs))
     return _exponential(Interval(difference.value, difference.low, difference.high, rounds))

@@ -136,6 +136,11 @@ def test_a_ratio_of_what_is_not_positive_is_refused() -> None:
         ratio({0: [-1.0]}, {0: [1.0]})
 
 
+def test_a_sample_below_zero_moves_no_ratio_of_several_rounds_medians() -> None:
+    of, over = {0: [-9.0, 2.0, 2.0], 1: [2.0]}, {0: [4.0], 1: [4.0, 4.0, -1.0]}
+    assert ratio(of, over).value == unpaired_ratio(of, over).value == 0.5
+
+
 def test_none_of_a_count_is_no_share_of_another() -> None:
     interval = ratio({0: [0.0]}, {0: [5.0]})
     assert (interval.low, interval.value, interval.high) == (0, 0, 0)
@@ -215,7 +220,8 @@ def test_one_process_on_a_side_is_resampled_within(rounds: tuple[int, int]) -> N
 
 @pytest.mark.parametrize("bad", [0.0, -1.0])
 def test_an_unpaired_ratio_of_what_is_not_positive_is_refused(bad: float) -> None:
-    for pair in (({0: [1.0], 1: [bad]}, {0: [1.0]}), ({0: [1.0]}, {0: [1.0, bad]})):
+    several = ({0: [1.0], 1: [bad]}, {0: [1.0], 1: [1.0]})
+    for pair in (several, ({0: [1.0], 1: [bad]}, {0: [1.0]}), ({0: [1.0]}, {0: [1.0, bad]})):
         with pytest.raises(ValueError, match="not positive"):
             unpaired_ratio(*pair)
 

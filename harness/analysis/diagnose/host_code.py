@@ -74,6 +74,11 @@ def told(view: TimelineView) -> Reason | None:
     return Reason((view.number(what, ms, "ms"),), fixes_of(called))
 
 
+def has_frames(view: TimelineView) -> bool:
+    """Return whether Python's frames were recorded, so that no sample of stacks says more."""
+    return any(track.capture.tables["frames"].height for track in view.tracks)
+
+
 def fixes_of(called: str | None) -> tuple[str, ...]:
     """Return what removes a call that waits, by its name; nothing for any other."""
     return tuple(fix for pattern, fix in _FIXES if pattern.search(called or ""))[:1]

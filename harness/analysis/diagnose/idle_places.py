@@ -21,6 +21,8 @@ _MOST = 0.5
 """Of a cause's idle time: with less before one kernel, others together cost as much or more."""
 _CODE, _ASIDE = "host code", 0.1
 _COPY = re.compile(r"\[CUDA memcpy (\w)\w*-to-(\w)\w*\].*")
+_NUMBER = r"_\d+$"
+"""Of a module, which torch.profiler counts by its class."""
 _SHORT = 40
 """Letters of a name: two of them fit two printed lines."""
 
@@ -29,7 +31,8 @@ def mostly_before(view: TimelineView, cause: str) -> Iterator[Evidence]:
     """Yield where at least half of the idle time for a cause lies, if one place has that much.
 
     It is a kernel's name, with the operator or range that most of that time is in; else such an
-    operator or range alone. Nothing where all operations on the device have one name.
+    operator or range alone; else the innermost class of modules. Nothing where all operations on
+    the device have one name.
     """
     rows = _placed(view, [cause])
     total = int(rows["length_ns"].sum())
@@ -47,12 +50,35 @@ def mostly_before(view: TimelineView, cause: str) -> Iterator[Evidence]:
     elif place is not None:
         found, where = rows.filter(pl.col("place") == place), ""
     else:
-        return
+        found, where = _in_modules(rows, total), ""
+        if found.is_empty():
+            return
+        place = found["place"][0]
     gaps = found.select("track", "gap").n_unique()
     where = f"of it in {gaps:,} gaps{where}" + (
         f", in {kernels.cut(place, _SHORT)}" if place else ""
     )
     yield view.percent(where, int(found["length_ns"].sum()) / total)
+
+
+def _in_modules(rows: pl.DataFrame, total: float) -> pl.DataFrame:
+    """Return the rows of the innermost modules or annotation that have _MOST of a time.
+
+    Modules of one class in one place count together. ``place`` becomes the class or annotation.
+    Empty where none has so much, or all lies in one that holds no such other.
+    """
+    found, within = rows.clear(), rows
+    depths = rows["within"].drop_nulls().list.len().to_list()
+    for depth in range(max(depths, default=0)):
+        place = pl.col("within").list.get(depth, null_on_oob=True)
+        within = within.with_columns(place=place)
+        name = largest(within, "place", total)
+        if name is None:
+            break
+        within = within.filter(pl.col("place") == name)
+        if depth or within.height < rows.height:
+            found = within
+    return found
 
 
 def beside_copies(view: TimelineView, cause: str) -> tuple[float, float]:
@@ -94,7 +120,8 @@ def _placed(view: TimelineView, causes: Sequence[str]) -> pl.DataFrame:
 
     Columns: track (its number), gap, thread, state, call, start_ns, end_ns, length_ns without the
     profiler's part, and of what the gap lasts until ``kernel``, its operation's name, and
-    ``place``; both null where they are not known. ``copied``: the copy that ended last before the
+    ``place``; both null where they are not known. ``within``: the annotations and classes of
+    modules around its launch, the outermost first. ``copied``: the copy that ended last before the
     gap, null if something else did.
     """
     parts = []
@@ -142,9 +169,14 @@ def _in_operators(track: Track, rows: pl.DataFrame) -> pl.DataFrame:
     )
     found = found.join(origins, on="correlation", how="left", maintain_order="left")
     telling = pl.col("operator") != pl.col("kernel")
-    inner = pl.col("scope").str.split(IN_SCOPE).list.last()
-    place = pl.when(telling).then("operator").otherwise(inner)
-    return found.with_columns(place=place).drop("next_ns", "correlation", "operator", "scope")
+    scopes = pl.col("scope").str.split(IN_SCOPE)
+    place = pl.when(telling).then("operator").otherwise(scopes.list.last())
+    part = pl.element()
+    apart = part.str.contains(MARK_OF_TIME) | (part == (track.steps.ranges or ""))
+    within = scopes.list.eval(part.filter(~apart).str.replace(_NUMBER, ""))
+    return found.with_columns(place=place, within=within).drop(
+        "next_ns", "correlation", "operator", "scope"
+    )
 
 
 def _in_ranges(track: Track, rows: pl.DataFrame) -> pl.DataFrame:

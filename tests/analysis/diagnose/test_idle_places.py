@@ -97,6 +97,48 @@ def test_the_kernel_that_most_idle_time_lies_before_is_named_with_its_operator(o
     )
 
 
+@pytest.mark.parametrize(
+    ("scopes", "named"),  # of a turn's three launches, which wait alike
+    [
+        (
+            ("Net_0 / Block_{0} / Attention_{0}",) * 2 + ("Net_0 / Block_{0} / MLP_{0}",),
+            "Attention",
+        ),
+        (
+            ("Net_0 / Block_{0} / Norm_0", "Net_0 / Block_{0} / MLP_{0}", "Net_0 / Block_{0}"),
+            "Block",
+        ),
+        (("encode", "encode / Net_0 / Block_{0}", "prefill"), "encode"),
+        (("encode", "prefill", "decode"), None),
+        (("Net_0",) * 3, None),
+    ],
+)
+def test_the_innermost_modules_that_hold_half_of_idle_time_are_named(
+    scopes: tuple[str, ...], named: str | None
+) -> None:
+    program = Program()
+    for _ in range(TURNS):
+        for name in ORDINARY:
+            program.work(900 * US)
+            program.launch(60 * US, name)
+    capture = program.capture()
+    capture.tables["origins"] = rows(
+        "origins",
+        [
+            {
+                "correlation": number,
+                "operator": f"aten::{name}",
+                "scope": scopes[ORDINARY.index(name)].format(at),
+            }
+            for at, (number, name) in enumerate(
+                capture.tables["gpu_ops"].select("correlation", "name").rows()
+            )
+        ],
+    )
+    found = [each for each in told(first_of(capture)) if "gaps, in" in each]
+    assert [each.rpartition("in ")[2] for each in found] == ([named] if named else [])
+
+
 def test_the_range_that_holds_most_idle_time_is_named_and_a_step_is_none() -> None:
     gaps = TURNS * len(ORDINARY) - 1
     for name, named in (("tokenise", True), ("ProfilerStep#1", False)):

@@ -65,7 +65,8 @@ def found(view: TimelineView) -> Iterator[Finding]:
     if not view.repeats(idle_causes.HOST):
         return
     reasons = _reasons(view)
-    if not any(each.sure for each in reasons) and timeline_evidence.may_be_recording(view):
+    sure = any(each.sure for each in reasons)
+    if not sure and timeline_evidence.may_be_recording(view):
         return
     code_ns = timeline_evidence.host_code_ns(view)
     updates, update_fixes = optimizer.told(view)
@@ -89,7 +90,7 @@ def found(view: TimelineView) -> Iterator[Finding]:
         share=share,
         gain=share,
         confidence=timeline_evidence.confidence(view, idle_causes.HOST),
-        capture_next=() if any(each.sure for each in reasons) else (_NEXT,),
+        capture_next=() if sure or host_code.has_frames(view) else (_NEXT,),
     )
     fixes = [fix for each in reasons for fix in each.fix]
     usual = () if any(each.alone for each in reasons) else finding.fix
