@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
+from functools import cache
 from typing import Any
 
 from harness.report import figure_files
@@ -47,6 +48,7 @@ def script(specification: dict[str, Any]) -> str:
     return f"figure({json.dumps(specification)});\n"
 
 
+@cache
 def vega() -> str:
     """Return Vega, Vega-Lite and Vega-Embed as one script, which sets ``vegaEmbed``."""
     import vl_convert

@@ -14,6 +14,9 @@ from harness.report import escape
 WIDE = "---\nhide: [toc]\n---\n\n"
 """Begins a page that needs the room of its table of contents."""
 
+_UNSEARCHED = "---\nsearch: {exclude: true}\n---\n\n"
+"""Begins the page of a file's text: code would be most of what a search loads on every page."""
+
 _FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
 _LINK = re.compile(r"(?P<picture>!?)\[(?P<text>(?:[^\[\]]|\[[^\[\]]*\])*)\]\((?P<to>[^()\s]+)\)")
 _RAW_LINK = re.compile(r'(?<=<a href=")(?P<page>[^":#]+)\.md(?=["#])')
@@ -105,7 +108,7 @@ class Tree:
             return False
         language = _LANGUAGES.get(file.suffix, "text")
         shown = escape.listing(text.splitlines(), f'{language} linenums="1"')
-        self._sources[page] = f"# {escape.code(path)}\n\n{shown}\n"
+        self._sources[page] = f"{_UNSEARCHED}# {escape.code(path)}\n\n{shown}\n"
         return True
 
 

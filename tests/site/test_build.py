@@ -33,19 +33,17 @@ def built(folder: Path, site: Path) -> None:
     build.build(build.Sources(tree, navigation, terms), site)
 
 
-def test_a_relative_folder_is_below_the_current_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    built(tmp_path, Path("site"))
-    assert "Home" in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
-
-
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("built")
-    built(folder, folder / "site")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        built(folder, Path("site"))
     return folder / "site"
+
+
+def test_a_relative_folder_is_below_the_current_one(site: Path) -> None:
+    assert "Home" in (site / "index.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("page", ["index.html", "some/where/else.html", "404.html"])

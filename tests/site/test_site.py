@@ -3,7 +3,6 @@
 For a change the site of some problems, and of another one each day; `make battery` has all.
 """
 
-import json
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
@@ -29,9 +28,36 @@ SHOWN = ("1", "3", "4", "5")
 SLOWEST = "6"
 """Takes as long as all others. Without it, of the pages of findings the site has the text alone."""
 
+TIMELINES = 4
+"""Of each report, for a change: the first cells, some of which a figure shows side by side."""
+
 REPORT = "reports/1-torchao-float8/nvidia-h200"
-PHONE, DESK = 380, 1600
+PHONE, LARGE_PHONE, LAPTOP, DESK = 380, 400, 1100, 1600
 AXE = (resources.files("axe_core_python") / "axe.min.js").read_text(encoding="utf-8")
+
+
+AUDITED = [
+    *("index.html", "docs/index.html"),
+    *(f"docs/{file.stem}.html" for file in sorted((ROOT / "docs").glob("[!R]*.md"))),
+    *(f"{REPORT}/{name}.html" for name in ("index", "kernels", "captures")),
+    f"{REPORT}/timelines/stack-m1.f8-0.13.0-eager.and.bf16-eager.html",
+    "reports/3-cudagraph-memory/nvidia-h200/claims.html",
+]
+"""The pages that axe looks at: all of the documentation, and one of each other kind."""
+LAID_OUT = "runOnly: ['landmark-unique', 'scrollable-region-focusable']"
+"""The rules whose outcome varies with the window's width."""
+COLOURED = "runOnly: ['color-contrast']"
+ALIKE = (
+    "{include: Object.values(Object.groupBy([...document.querySelectorAll('body *')].filter((each)"
+    " => each.checkVisibility() && [...each.childNodes].some((node) => node.data?.trim())),"
+    " (each) => { const path = [];"
+    " for (let at = each; at && path.length < 8; at = at.parentElement)"
+    " path.push(at.tagName, at.className); return path.join(); }))"
+    ".flatMap((alike) => alike.slice(0, 2))}"
+)
+"""Two elements with text of each kind: by tag and class, with those of their next ancestors."""
+COLOURS = {"default": "__palette_1", "slate": "__palette_2"}
+"""The theme's names of the light and the dark colours, and the switch to each."""
 
 
 class Site(NamedTuple):
@@ -65,7 +91,7 @@ def numbers() -> set[str]:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("browse") / "site"
-    told = sites.built(folder, numbers())
+    told = sites.built(folder, numbers(), 0 if WHOLE else TIMELINES)
     with chromium.opened(folder / "index.html") as page:
         yield Site(folder, told, page)
 
@@ -116,20 +142,31 @@ def test_a_figures_words_can_be_read_on_a_phone(site: Site) -> None:
     page.wait_for(f"{looked_at}.every(([, , place]) => place === -1)")
 
 
+def too_wide(page: chromium.Page) -> list[tuple[int, int]]:
+    """Return the windows that a page does not fit, with the page's width in each."""
+    found = []
+    for window in (PHONE, LARGE_PHONE, LAPTOP, DESK):
+        page.resize(window, 900)
+        found.append((window, settled_width(page, window)))
+    return [(window, width) for window, width in found if width > window]
+
+
 def test_every_page_loads_alone_and_fits_a_phone_and_a_desk(site: Site) -> None:
-    """For a change a quarter of them, another one each day."""
-    pages = [path for path in site.pages() if path != "404.html"]  # its links need a server
+    """For a change a quarter of them, another one each day; of texts of files, all alike, less."""
+    pages = [path for path in site.pages() if path not in ("404.html", *AUDITED)]
+    texts = [path for path in pages if (ROOT / path.removesuffix(".html")).is_file()]
+    others = [path for path in pages if path not in texts]
     wrong = {}
-    for path in part(pages, least=0.25):
+    for path in [*part(others, least=0.25), *part(texts)]:
         page = site.open(path, PHONE)
-        widths = [settled_width(page, PHONE)]
-        page.resize(DESK, 900)
-        widths.append(settled_width(page, DESK))
-        foreign = [url for url in page.requests if not url.startswith(("file:", "data:", "blob:"))]
-        faults = [*page.complaints, *foreign]
-        if faults or widths[0] > PHONE or widths[1] > DESK:
-            wrong[path] = (widths, faults)
+        faults = [*too_wide(page), *page.complaints, *foreign(page)]
+        if faults:
+            wrong[path] = faults
     assert wrong == {}
+
+
+def foreign(page: chromium.Page) -> list[str]:
+    return [url for url in page.requests if not url.startswith(("file:", "data:", "blob:"))]
 
 
 def test_a_search_finds_a_page_without_a_server(site: Site) -> None:
@@ -307,25 +344,44 @@ def test_a_word_of_the_glossary_tells_its_meaning(site: Site) -> None:
     assert "programmatic dependent launch" in meaning
 
 
-@pytest.mark.parametrize("colours", ["light", "dark"])
-@pytest.mark.parametrize(
-    "path",
-    [
-        "index.html",
-        *(f"{REPORT}/{name}.html" for name in ("index", "kernels", "captures")),
-        f"{REPORT}/timelines/stack-m1.f8-0.13.0-eager.and.bf16-eager.html",
-        "reports/3-cudagraph-memory/nvidia-h200/claims.html",
-        "docs/glossary.html",
-    ],
-)
-def test_axe_finds_no_serious_fault(site: Site, path: str, colours: str) -> None:
-    scheme = {"name": "prefers-color-scheme", "value": colours}
-    site.page.send("Emulation.setEmulatedMedia", features=[scheme])
-    page = site.open(path)
-    page.evaluate(f"{AXE};0")
-    found = page.evaluate(
-        "axe.run({resultTypes: ['violations']}).then((result) => result.violations"
-        ".filter(({impact}) => impact === 'serious' || impact === 'critical')"
-        ".map(({id, nodes}) => [id, ...nodes.slice(0, 3).map((node) => node.html)]))"
+@pytest.fixture(scope="module")
+def by_hand(site: Site) -> Iterator[Site]:
+    """The site whose colours the reader switches; afterwards it follows the system's again."""
+    site.page.send("Animation.enable")  # no text is read while its colour changes
+    site.page.send("Animation.setPlaybackRate", playbackRate=1e6)
+    yield site
+    site.open("index.html")
+    site.page.evaluate("document.getElementById('__palette_0').click()")
+
+
+def switched(page: chromium.Page, colours: str) -> None:
+    page.evaluate(f"document.getElementById('{COLOURS[colours]}').click()")
+    page.wait_for(f"document.body.dataset.mdColorScheme === '{colours}'")
+
+
+def axe(page: chromium.Page, rules: str = "", where: str = "document") -> list[list[str]]:
+    """Return what axe finds: of each rule that the page breaks, its name and three elements."""
+    found: list[list[str]] = page.evaluate(
+        f"axe.run({where}, {{resultTypes: ['violations'], {rules}}}).then((result) =>"
+        " result.violations.map(({id, nodes}) =>"
+        " [id, ...nodes.slice(0, 3).map((node) => node.html)]))"
     )
-    assert found == [], json.dumps(found, indent=1)
+    return found
+
+
+@pytest.mark.parametrize("path", AUDITED)
+def test_axe_finds_no_fault(by_hand: Site, path: str) -> None:
+    """What a width or a colour can break; the other rules, for a change, on a quarter of them."""
+    page = by_hand.open(path, PHONE)
+    assert [*too_wide(page), *page.complaints, *foreign(page)] == []
+    page.evaluate(f"{AXE};0")
+    page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+    found = {"every rule": axe(page)} if path in part(AUDITED, least=0.25) else {}
+    themed = page.evaluate("!!document.getElementById('__palette_0')")
+    for width in (PHONE, LAPTOP, DESK):
+        page.resize(width, 900)
+        found[f"{width} px"] = axe(page, LAID_OUT)
+        for colours in COLOURS if themed else ():
+            switched(page, colours)
+            found[f"{width} px, {colours}"] = axe(page, COLOURED, ALIKE)
+    assert {where: each for where, each in found.items() if each} == {}

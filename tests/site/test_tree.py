@@ -51,4 +51,6 @@ def test_a_line_as_the_site_has_it(tree: Tree, tmp_path: Path, text: str, shown:
 def test_a_linked_file_gets_a_page_that_nothing_in_it_ends(tree: Tree, tmp_path: Path) -> None:
     adapted(tree, tmp_path, "[code](../code/kernel.cu)")
     page = (tmp_path / "out" / "code" / "kernel.cu.md").read_text()
-    assert page == '# `code/kernel.cu`\n\n````cuda linenums="1"\none\ntwo ``` two\n````\n'
+    head, title, text = page.partition("# ")
+    assert head == "---\nsearch: {exclude: true}\n---\n\n"
+    assert title + text == '# `code/kernel.cu`\n\n````cuda linenums="1"\none\ntwo ``` two\n````\n'

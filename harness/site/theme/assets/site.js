@@ -23,26 +23,41 @@ function openTarget() {
   target?.scrollIntoView();
 }
 
-/** Let the keyboard scroll the lines whose figure is wider than the window. */
-function focusWideFigures() {
+/** Let the keyboard scroll what is wider than its place: figures, listings and tables. */
+function focusWide() {
   const sizes = new ResizeObserver((changed) => {
     for (const { target } of changed) {
-      const line = target.closest("p");
-      if (line.scrollWidth > line.clientWidth) line.tabIndex = 0;
-      else line.removeAttribute("tabindex");
+      const place = target.closest("p") ?? target;
+      if (place.scrollWidth > place.clientWidth) place.tabIndex = 0;
+      else place.removeAttribute("tabindex");
     }
   });
-  for (const figure of document.querySelectorAll('p > img[src$=".svg"]')) {
-    sizes.observe(figure);
-    sizes.observe(figure.parentElement);
-  }
+  const seen = new Set();
+  return () => {
+    const wide = 'p > img[src$=".svg"], p:has(> img[src$=".svg"]), pre > code, .md-typeset__scrollwrap';
+    for (const each of document.querySelectorAll(wide)) {
+      if (!seen.has(each)) sizes.observe(each);
+      seen.add(each);
+    }
+  };
+}
+
+/** Mend what the theme's script puts around listings and tables, now and when it adds more. */
+function mendTheme() {
+  const focus = focusWide();
+  const mend = () => {
+    focus();
+    for (const bar of document.querySelectorAll("nav.md-code__nav:not([role])")) bar.setAttribute("role", "presentation");
+  };
+  new MutationObserver(mend).observe(document.querySelector(".md-content") ?? document.body, { childList: true, subtree: true });
+  mend();
 }
 
 document.addEventListener("DOMContentLoaded", () => {
   prepareForPrint();
   openTarget();
   addEventListener("hashchange", openTarget);
-  focusWideFigures();
+  mendTheme();
   document.querySelector(".md-search")?.setAttribute("aria-label", "Search");
   document.documentElement.dataset.ready = "true";
 });
