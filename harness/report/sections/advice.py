@@ -26,8 +26,8 @@ def advice(page: Page) -> Markdown:
 
     Reproduced advice comes first, each verdict in the manifest's order: its author puts first what
     who has the problem should do. Refuted advice is left out: the claims' table names the better
-    variant. Below the table stand the reasons of undecided and described advice, the alternatives
-    that were left out, and advice that was not measured.
+    variant. Below the table, folded away, stand why advice is undecided or described and which
+    alternatives were left out; then advice that was not measured.
     """
     results = advised(page.results)
     shown = sorted(
@@ -38,8 +38,7 @@ def advice(page: Page) -> Markdown:
     none = Markdown("" if unmeasured else "*No advice is borne out on this target.*")
     parts = [
         _table(page, shown) if shown else none,
-        _open(page, shown),
-        _alternatives(page, shown),
+        _folded(page, shown),
         _unmeasured(unmeasured),
     ]
     return Markdown("\n\n".join(part for part in parts if part))
@@ -158,17 +157,29 @@ def _left_out(problem: Problem, result: AdviceResult) -> dict[str, list[str]]:
     return labels
 
 
-def _alternatives(page: Page, results: Sequence[AdviceResult]) -> Markdown:
-    """Return which alternatives each advice leaves out, and why; folded away."""
+def _folded(page: Page, results: Sequence[AdviceResult]) -> Markdown:
+    """Return why advice is open and which alternatives it leaves out, as far as there are any."""
+    parts = {
+        "why a row is undecided or described": _open(page, results),
+        "which alternatives are left out": _alternatives(page, results),
+    }
+    told = {title: lines for title, lines in parts.items() if lines}
+    if not told:
+        return Markdown("")
+    summary = " and ".join(told)
+    body = "\n\n".join("\n".join(lines) for lines in told.values())
+    return details(page, f"{summary[:1].upper()}{summary[1:]}", lambda: body)
+
+
+def _alternatives(page: Page, results: Sequence[AdviceResult]) -> list[str]:
+    """Return a line for each advice that leaves alternatives out: which, and why."""
     lines = []
     for result in results:
         left = _left_out(page.problem, result)
         if left:
             told = "; ".join(f"{_listed(alike)} ({prose(why)})" for why, alike in left.items())
-            lines.append(f"- {named(page, result)}: {told}.")
-    if not lines:
-        return Markdown("")
-    return details(page, "Alternatives that are left out, and why", lambda: "\n".join(lines))
+            lines.append(f"- {named(page, result)} leaves out {told}.")
+    return lines
 
 
 def _standing(gain: Gain) -> str:
@@ -188,18 +199,17 @@ def _is_no_better(gain: Gain) -> bool:
     return (gain.lead.value or 0.0) >= (gain.gain.value or math.inf)
 
 
-def _open(page: Page, results: Sequence[AdviceResult]) -> Markdown:
+def _open(page: Page, results: Sequence[AdviceResult]) -> list[str]:
     """Return why advice is neither reproduced nor refuted, a line for each verdict and reason."""
     alike: dict[tuple[str, str], list[str]] = {}
     for result in results:
         if result.verdict != "reproduced":
             key = (result.verdict, verdicts.why(page.problem, result))
             alike.setdefault(key, []).append(named(page, result))
-    lines = (
+    return [
         f"- {verdict.capitalize()}: {escape(why)} ({', '.join(links)})."
         for (verdict, why), links in alike.items()
-    )
-    return Markdown("\n".join(lines))
+    ]
 
 
 def _listed(labels: Sequence[str]) -> str:

@@ -20,7 +20,7 @@ def holds(page: Page, *ids: str) -> bool:
 def concludes(page: Page, *ids: str, caller: Callable[[], str]) -> Markdown:
     """Return a block's text if what was measured bears out all claims with these ids.
 
-    Behind it stands which of them no run has tested, and why. Where a claim is not borne out the
+    Behind it stands which of them no run has tested. Where a claim is not borne out the
     block is not rendered, and what was measured for each claim that is not reproduced takes its
     place. Of a claim that was not measured the table of claims says so. ManifestError if an id is
     unknown.
@@ -67,29 +67,21 @@ def _named(page: Page, ids: tuple[str, ...]) -> list[ClaimResult]:
 
 
 def _untested(page: Page, results: Sequence[ClaimResult]) -> str:
-    """Return "([Described](#gain): the claim is newer than the run.)" of claims.
-
-    Claims share a reason; empty where all were tested.
-    """
-    by_reason: dict[str, list[ClaimResult]] = {}
-    for result in results:
-        if result.verdict == "described":
-            by_reason.setdefault(verdicts.why(page.problem, result), []).append(result)
-    parts: list[str] = []
-    for reason, those in by_reason.items():
-        links = [link(page, each, begins=not parts and each is those[0]) for each in those]
-        parts.append(f"{', '.join(links)}: {escape(reason)}")
-    return f"({'; '.join(parts)}.)" if parts else ""
+    """Return "([described](#gain))" of the claims that no run has tested; the claims say why."""
+    links = [link(page, result) for result in results if result.verdict == "described"]
+    return f"({', '.join(links)})" if links else ""
 
 
 def _with_note(text: str, note: str) -> str:
-    """Return text with a note behind its last sentence, or below what is no sentence."""
+    """Return text with a note in its last sentence, or below what is no sentence."""
     if not note:
         return text
     body = text.rstrip()
     last = body.rpartition("\n")[2]
-    is_sentence = last[-1:] in (".", ":", ")") and not last.startswith(("|", "!", "```", "<"))
-    return f"{body}{' ' if is_sentence else chr(10) * 2}{note}\n"
+    end = last[-1:]
+    if end not in (".", ":", ")") or last.startswith(("|", "!", "```", "<")):
+        return f"{body}\n\n{note}\n"
+    return f"{body} {note}\n" if end == ")" else f"{body[:-1]} {note}{end}\n"
 
 
 def _instead(page: Page, result: ClaimResult) -> str:

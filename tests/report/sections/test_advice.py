@@ -111,7 +111,7 @@ def test_described_advice_shares_a_line_for_each_reason(study: Problem) -> None:
     made = page(study, timed(CLEAR, spread=0.0, rounds=1))
     shown = unescape(advice.advice(replace(made, results=judge(study, made.metrics, "cuda"))))
     assert "\n- Described: a stack, size low: 1.5×; one process; 3 decide" in shown
-    assert shown.endswith("([`take-fast`](#take-fast), [`again`](#again)).")
+    assert "([`take-fast`](#take-fast), [`again`](#again)).\n\n</details>" in shown
 
 
 def test_variants_that_are_left_out_for_one_reason_stand_together(study: Problem) -> None:
@@ -121,8 +121,8 @@ def test_variants_that_are_left_out_for_one_reason_stand_together(study: Problem
     why = {"other": "it needs root", "b": "it is slower", "c": "it needs root"}
     shown = advice.advice(judged(changed(study, but=why), CLEAR))
     assert rows_of(shown)[1][2] == "none measured; 3 left out"
-    left = "[`take-fast`](#take-fast): Other; c (it needs root); b (it is slower)."
-    assert f"why</summary>\n\n- {left}\n\n</details>" in shown
+    left = "[`take-fast`](#take-fast) leaves out Other; c (it needs root); b (it is slower)."
+    assert f"are left out</summary>\n\n- {left}\n\n</details>" in shown
 
 
 def test_a_variant_that_is_not_measured_there_is_not_left_out(study: Problem) -> None:
@@ -138,7 +138,7 @@ def test_of_many_variants_left_out_alike_the_first_and_the_last_are_named(study:
     study = study.model_copy(update={"variants": study.variants | more})
     why = dict.fromkeys(("e", "d", "c", "b", "other"), "comes later")  # not the study's order
     shown = advice.advice(judged(changed(study, but=why), CLEAR))
-    assert "(#take-fast): 5 variants, from “Other” to “e” (comes later)." in shown
+    assert "(#take-fast) leaves out 5 variants, from “Other” to “e” (comes later)." in shown
 
 
 def test_advice_that_is_refuted_is_no_advice_and_its_claim_says_what_is_better(
