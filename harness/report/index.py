@@ -156,7 +156,7 @@ def _card(made: list[_Report]) -> str:
     parts.append(f"{escape(shown.sentence)} {number}".strip())
     if shown.figure:
         source = attribute(link(f"{newest.place}/figures/{shown.figure}"))
-        picture = f'<img src="{source}" width="420" alt="{attribute(shown.title)}">'
+        picture = f'<img src="{source}" alt="{attribute(shown.title)}">'
         parts.append(f'<a href="{attribute(page)}">{picture}</a>')
     parts.append(f"{newest.gpus()} · {newest.facts()}")
     parts += [f"Also on [{other.gpus()}]({other.page()}) · {other.facts()}" for other in others]

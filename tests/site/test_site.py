@@ -145,6 +145,17 @@ def test_a_figures_words_can_be_read_on_a_phone(site: Site) -> None:
     page.wait_for(f"{looked_at}.every(([, , place]) => place === -1)")
 
 
+@pytest.mark.parametrize("width", [PHONE, LAPTOP, DESK])
+def test_the_words_of_a_cards_figure_can_be_read(site: Site, width: int) -> None:
+    """A picture is as wide as its card or wider, and what it is higher than the card is cut off."""
+    page = site.open("index.html", width)
+    drawn = (
+        "[...document.querySelectorAll('.card img')]"
+        ".map((each) => Math.max(each.width / each.naturalWidth, each.height / each.naturalHeight))"
+    )
+    page.wait_for(f"{drawn}.length > 0 && {drawn}.every((scale) => 14 * scale >= 11.5)")
+
+
 def too_wide(page: chromium.Page) -> list[tuple[int, int]]:
     """Return the windows that a page does not fit, with the page's width in each."""
     found = []
