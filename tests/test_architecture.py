@@ -66,8 +66,9 @@ SHARED_BY_COMMANDS = {
         "opening",
         "output",
         "outputs",
+        "planned",
     ),
-    *("planned", "problem_argument", "progress", "renamed", "resolve", "tested", "waiting"),
+    *("problem_argument", "progress", "renamed", "resolve", "results", "tested", "waiting"),
     *(f"shown.{name}" for name in ("counters", "head", "memory", "samples", "serving", "timeline")),
 }
 

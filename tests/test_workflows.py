@@ -98,7 +98,7 @@ def acted(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
     action = yaml.safe_load((ACTION / "action.yml").read_text(encoding="utf-8"))
     assert inputs.keys() <= action["inputs"].keys()
     defaults = {name: str(each.get("default", "")) for name, each in action["inputs"].items()}
-    given = {name.upper(): value for name, value in (defaults | inputs).items()}
+    given = {name.upper().replace("-", "_"): value for name, value in (defaults | inputs).items()}
     (step,) = (
         step for step in action["runs"]["steps"] if "GITHUB_ACTION_PATH/check" in step["run"]
     )
@@ -138,8 +138,24 @@ def test_the_action_makes_captures_cells_and_compares_them(tmp_path: Path) -> No
     assert "0 worse" in done.stdout
 
 
+@pytest.mark.parametrize(("after", "code"), [("same_1", 0), ("pageable", 1), ("same_2", 3)])
+def test_the_action_compares_two_captures_without_a_study(
+    tmp_path: Path, after: str, code: int
+) -> None:
+    sides = [str(DATA / "differences" / f"{name}.sqlite.zst") for name in ("same_1", after)]
+    done = acted(tmp_path, before=sides[0], after=sides[1], range="step:planted")
+    assert done.returncode == code, done.stderr
+    failures = (tmp_path / "junit.xml").read_text(encoding="utf-8").count("<failure")
+    assert failures == done.stderr.count("::error title=") == (code == 1)
+
+
 def test_the_action_says_what_is_not_given(tmp_path: Path) -> None:
     done = acted(tmp_path, study="9", against="reports")
     assert (done.returncode, done.stderr) == (2, "check: neither run nor captures is given\n")
+    both = {"before": str(NSYS), "after": str(NSYS)}
+    for inputs in ({}, {"study": "9"}, {"before": str(NSYS)}, {**both, "study": "9"}):
+        done = acted(tmp_path, **inputs)
+        line = "check: give either before and after, or study and against\n"
+        assert (done.returncode, done.stderr) == (2, line)
     done = acted(tmp_path, study="9", against="reports", captures=str(NSYS))
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)

@@ -9,6 +9,7 @@ import typer
 
 from harness.cli import completion, output
 from harness.cli.problem_argument import MaybeProblem, ReportFolder, RunFolder
+from harness.cli.results import Github, Junit, pass_on
 from harness.ground.errors import UsageError
 
 if TYPE_CHECKING:
@@ -80,10 +81,6 @@ Against = Annotated[
     Path | None,
     typer.Option(metavar="FOLDER", help="Say what got worse since this run or report."),
 ]
-Junit = Annotated[Path | None, typer.Option(metavar="FILE", help="Also write JUnit XML here.")]
-Github = Annotated[
-    bool, typer.Option("--github", help="Also print annotations for GitHub Actions.")
-]
 Strict = Annotated[
     bool, typer.Option("--strict", help="Let a tested claim fail unless it is reproduced.")
 ]
@@ -147,7 +144,7 @@ def check(
         documents = {outcome.target: outcome.document for outcome in outcomes}
         output.as_json(documents if len(outcomes) > 1 else outcomes[0].document)
     results = [result for outcome in outcomes for result in outcome.named(len(outcomes) > 1)]
-    _pass_on(results, study.folder.name, junit, github=github)
+    pass_on(results, study.folder.name, junit, github=github)
     codes = {outcome.code for outcome in outcomes}
     raise typer.Exit(_WORSE if _WORSE in codes else max(codes))
 
@@ -187,17 +184,6 @@ def _outcome(
         output.say(f"unfinished: {ran} of {planned} cells were run{more}", to_stderr=True)
         code = code or _NOT_WHOLE
     return _Outcome(evidence.origin.run.target.slug, results, code, document)
-
-
-def _pass_on(results: list["Result"], study: str, junit: Path | None, *, github: bool) -> None:
-    """Write the results as JUnit XML, and print them as annotations, where that was asked for."""
-    from harness.ground import files
-    from harness.report import check_results
-
-    if junit:
-        files.write_text(junit, check_results.junit(results, study))
-    for line in check_results.annotations(results, study) if github else ():
-        output.say(line, to_stderr=True)  # GitHub reads both streams, and JSON has the other
 
 
 def _deep(problem: str | None, run: Path | None, report: Path | None, *, json: bool) -> int:

@@ -45,6 +45,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "diff": (
         "harness diff before.nsys-rep after.nsys-rep",
         "harness diff FOLDER:CASE.VARIANT FOLDER:CASE.OTHER",
+        "harness diff before.sqlite after.sqlite --fail-above 5% --junit junit.xml",
     ),
     "diagnose": (
         "harness diagnose trace.json.gz",

@@ -38,11 +38,15 @@ class Inspected(_Open):
 
 
 class Differing(_Open):
-    """What changed from A to B, by what both hold; of two folders, by cell or by capture."""
+    """What changed from A to B, by what both hold; of two folders, by cell or by capture.
+
+    ``judged``: with ``--fail-above``, each time that was held against it.
+    """
 
     a: str
     b: str
     headline: str = ""
+    judged: list[dict[str, str]] = []
 
 
 class Found(_Open):
@@ -146,6 +150,10 @@ _OWN_EXITS: dict[str, dict[int, str]] = {
         " a metric got worse;"
         " with --deep: a file is not as recorded",
         3: "no claim was tested, cells lack, or nothing can be compared",
+    },
+    "diff": {
+        1: "with --fail-above: B takes longer by more",
+        3: "with --fail-above: the two cannot be compared, or their steps vary too much",
     },
     "diagnose": {
         1: "with --test: the cause is not borne out",

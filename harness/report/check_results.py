@@ -7,6 +7,7 @@ from typing import Literal
 from xml.sax.saxutils import escape, quoteattr
 
 from harness.analysis.claims import ClaimResult
+from harness.analysis.diff.gate import Judged
 from harness.analysis.regression import Change
 from harness.problem.model import Problem
 from harness.report import verdicts
@@ -59,6 +60,20 @@ def of_changes(changes: Sequence[Change]) -> list[Result]:
     ]
 
 
+def of_judged(suite: str, judged: Judged, most: float) -> Result:
+    """Return a time of B over A's as a result: skipped if it is undecided whether it is too long.
+
+    ``most``: the ratio that is allowed.
+    """
+    line = f"{judged.outcome}: {judged.time}"
+    if factor := by_factor(judged):
+        line += f": {factor} as long in B, allowed {number(most, 4)}×"
+    status: Literal["failed", "passed", "skipped"] = (
+        "skipped" if judged.outcome == "undecided" else judged.outcome
+    )
+    return Result(suite, judged.time, status, f"{line}: {judged.why}" if judged.why else line)
+
+
 def in_words(change: Change) -> str:
     """Return a change in a line: "worse: 12.3 ± 0.1 ms, was 10.2 ± 0.1 ms: 1.21× [1.19, 1.22]"."""
     line = f"{change.outcome}: {in_cell(change.now)}, was {in_cell(change.then)}"
@@ -67,12 +82,13 @@ def in_words(change: Change) -> str:
     return f"{line} ({change.why})" if change.why else line
 
 
-def by_factor(change: Change) -> str:
-    """Return now over then with the ends of its interval, empty where there is no ratio."""
-    if change.factor is None or change.low is None or change.high is None:
+def by_factor(change: Change | Judged) -> str:
+    """Return a ratio with the ends of its interval where it has one, empty where there is none."""
+    if change.factor is None:
         return ""
-    ends = f" [{number(change.low, 4)}, {number(change.high, 4)}]"
-    return f"{number(change.factor, 4)}×{ends if change.low != change.high else ''}"
+    if change.low is None or change.high is None or change.low == change.high:
+        return f"{number(change.factor, 4)}×"
+    return f"{number(change.factor, 4)}× [{number(change.low, 4)}, {number(change.high, 4)}]"
 
 
 def junit(results: Sequence[Result], name: str) -> str:

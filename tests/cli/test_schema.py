@@ -83,6 +83,7 @@ CALLS: list[tuple[object, ...]] = [
     ("inspect", DATA / "ncu" / "small.ncu-rep.zst", "--json"),
     ("inspect", KEPT, "--json"),
     ("diff", NSYS, NSYS, "--json"),
+    ("diff", NSYS, NSYS, "--json", "--fail-above", "5%"),
     ("diff", DATA / "torch", DATA / "torch", "--json"),
     ("diff", KEPT, KEPT, "--json"),
     ("diagnose", NSYS, TORCH, "--json"),

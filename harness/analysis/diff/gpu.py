@@ -100,6 +100,16 @@ class GpuDiff:
         return b - a
 
     @property
+    def each_step(self) -> tuple[list[float], list[float]]:
+        """Return the length of each of A's and B's steps, in ns a step and GPU."""
+        sides = zip(*((row.a.by_step, row.b.by_step) for row in self.rows), strict=True)
+        a, b = (
+            [sum(parts) * self.steps / per for parts in zip(*side, strict=True)]
+            for side, per in zip(sides, self.per, strict=True)
+        )
+        return a, b
+
+    @property
     def whole_change_ns(self) -> float:
         """Return B less A in ns a step and GPU."""
         a, b = self.a_step(self.a_ns, self.b_ns)
