@@ -77,9 +77,7 @@ def _draw_load(capture: Capture) -> str | None:
 
 
 def _launch(name: str) -> Sign:
-    return Sign(
-        lambda: _kept(name), f"[`{name}.py`](../{SIGHT}/{name}.py) on an H200", parts, _LAUNCH
-    )
+    return Sign(lambda: _kept(name), f"the kernel of {_written(name)}", parts, _LAUNCH)
 
 
 def _kept(name: str) -> Capture:
@@ -123,7 +121,7 @@ def _snapshot(name: str) -> Sign:
         made: dict[str, Any] = {table: evidence.empty(table) for table in evidence.SCHEMAS}
         return Capture(name, made | tables_of(DATA / "memory" / f"{name}.pickle.zst"), {})
 
-    return Sign(capture, _written(name), _draw_memory, _MEMORY)
+    return Sign(capture, f"a snapshot of {_written(name)}", _draw_memory, _MEMORY)
 
 
 def _allocated(program: Callable[..., Any]) -> Sign:

@@ -36,7 +36,7 @@ only where the one above is healthy. Beside these, `healthy` says that nothing c
 matter, and `abstain` that the evidence does not reach, with what to capture next.
 
 Each finding leads to the page on which [problem 6](../problems/6-bottleneck-zoo/README.md)
-measures it beside a healthy twin, or to its [entry below](#entries), with a capture that has it.
+shows it beside a healthy twin, or to its [entry below](#entries), with a capture that has it.
 How a finding is made: [diagnosis.md](diagnosis.md); of a memory snapshot: [memory.md](memory.md).
 """
 _ENTRIES = """\
@@ -50,7 +50,7 @@ _LABELS = ("Where to look", "Neighbours", "Gain", "Source")
 _FAMILIES = (SERVING, TIMELINE, KERNEL, MEMORY)
 _THRESHOLDS = (thresholds, serving_thresholds, kernel_thresholds, memory_thresholds)
 _CONSTANT = re.compile(r"\b_?[A-Z]{3,}(?:_[A-Z]+)*\b")
-_CODE = re.compile(r"(?<!`)\b\w+_[\w.]*\w(?:\([^)]*\))?(?!`)")
+_CODE = re.compile(r"(?<![`\w.])\w[\w.]*_[\w.]*\w(?:\([^)]*\))?(?!`)")
 _IDS = re.compile(rf"(?<![\w-])({'|'.join(kinds())})(?![\w-])")
 
 
