@@ -67,9 +67,11 @@ def sources(checkout: Path, studies: Sequence[Page], problems: Iterable[Problem]
 
 
 def _documents(tree: Tree) -> dict[str, list[object]]:
-    """Add the pages of the documentation; return them by the headings of its index."""
+    """Add the documentation's pages and drawings; return the pages by the index's headings."""
     parts = re.split(r"^## (.+)$", (tree.checkout / _INDEX).read_text("utf-8"), flags=re.MULTILINE)
     _add_page(tree, tree.checkout / _INDEX)
+    for file in sorted((tree.checkout / "docs" / "pictures").rglob("*.svg")):
+        tree.files[_path(tree, file)] = file
     return {
         kind: [
             _add_page(tree, tree.checkout / "docs" / name)

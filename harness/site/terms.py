@@ -37,7 +37,7 @@ Places = dict[str, list[str]]
 def terms(tree: Tree, pages: dict[str, str]) -> dict[str, Places]:
     """Return the ``words``, ``codes`` and ``findings`` that the hook links.
 
-    ``pages`` are the pages of findings, by id; the others lead to the list of all.
+    ``pages`` are the pages of findings, by id; the others lead to their entry in the list of all.
     """
     words: Places = {}
     codes: Places = {}
@@ -55,7 +55,9 @@ def terms(tree: Tree, pages: dict[str, str]) -> dict[str, Places]:
                 codes[word.strip("`")] = place
             if section == _CONCEPTS and word not in _EVERYDAY:
                 words[word] = place
+    entries = built_path(_FINDINGS)
     findings = {
-        id_: [kind.title, built_path(pages.get(id_, _FINDINGS))] for id_, kind in kinds().items()
+        id_: [kind.title, built_path(pages[id_]) if id_ in pages else f"{entries}#{id_}"]
+        for id_, kind in kinds().items()
     }
     return {"words": words, "codes": codes, "findings": findings}

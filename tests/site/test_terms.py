@@ -33,4 +33,4 @@ def test_meanings_hold_no_markup() -> None:
 def test_every_finding_leads_somewhere() -> None:
     assert FOUND["findings"].keys() == kinds().keys()
     assert FOUND["findings"]["leak"][1] == "reports/6-zoo/gpu/pages/leak.html"
-    assert FOUND["findings"]["straggler"][1] == "docs/findings.html"
+    assert FOUND["findings"]["straggler"][1] == "docs/findings.html#straggler"

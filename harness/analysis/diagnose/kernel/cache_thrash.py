@@ -30,7 +30,7 @@ KIND = FindingKind(
 _L2 = (resources.L2, resources.FABRIC)
 _READ = (resources.DRAM, *_L2, resources.L1, resources.LSU)
 """What a read from device memory passes."""
-_MAPPED = "profiler__replayer_bytes_mem_accessible.avg"
+MAPPED = "profiler__replayer_bytes_mem_accessible.avg"
 
 
 def found(view: KernelView) -> Iterator[Finding]:
@@ -40,7 +40,7 @@ def found(view: KernelView) -> Iterator[Finding]:
 
 def _mapped_reads(view: KernelView) -> float:
     """Return the bytes read from DRAM by the bytes mapped, 0 where that is no sign."""
-    read, mapped = computed.bytes_read(view), view.get(_MAPPED)
+    read, mapped = computed.bytes_read(view), view.get(MAPPED)
     if not read or not mapped or view.use(resources.DRAM) < thresholds.AT_CEILING:
         return 0.0
     return read / mapped if read >= thresholds.REREAD * mapped else 0.0

@@ -5,6 +5,13 @@ requests of that cache by executed loads whose address a register holds, while i
 waited for. Source: "CUDA C++ Programming Guide", Constant Memory ("split into as many separate
 requests as there are different memory addresses").
 Gain: the time in which the cache was busy or waited for, times the passes but the first.
+
+Where to look: In the Source page samples stand at, or right behind, an LDC whose address is a
+register. idc__requests.sum is several times the executed LDC. Warps stall on MIO Throttle or Short
+Scoreboard, and L1, L2 and DRAM are not busy.
+
+Neighbours: bank-conflicts is the same of shared memory, counted in its wavefronts. uncoalesced is
+of global memory, counted in sectors. warp-divergence has branches; here all lanes execute the load.
 """
 
 from collections.abc import Iterator

@@ -6,6 +6,14 @@ It shows in a warp's instructions by its barriers, where barriers are what warps
 the issue slots may be busy, with branches and barriers. Those around a barrier of the grid are
 grid-barrier. Source: NVIDIA, Kernel Profiling Guide, Warp Scheduler States (Barrier).
 Gain: the issue slots that branches and barriers take, and the free time that warps spend there.
+
+Where to look: Stall Barrier is first in Warp State, and the Source page has a BAR.SYNC every few
+lines of SASS, with samples at each. Few threads pass the branches between them (predicated-on
+threads below 32).
+
+Neighbours: barrier-imbalance has few barriers, at which warps arrive at different times.
+grid-barrier has blocks that wait for each other. warp-divergence idles lanes of a warp; here whole
+warps have nothing to do.
 """
 
 from collections.abc import Iterator

@@ -6,6 +6,14 @@ once for many executions of the store.
 Source: "CUDA C++ Programming Guide", __restrict__.
 Gain: the accesses but the first and last of each address; where memory is at its ceiling, until the
 rest takes as long as another part.
+
+Where to look: In the Source page an LDG and an STG with one address stand in the innermost loop,
+executed equally often. L1's data path, its instruction queue or L2 is busy, and the FMA pipe is
+not. Stores to an address are many times the outputs.
+
+Neighbours: atomics-contention has many threads at one address; here each thread has its own.
+l1-bound has loads without the stores. cache-thrash reads other addresses again, which the caches
+lost.
 """
 
 import re

@@ -5,6 +5,14 @@ until all have arrived, and the block's others wait for it at a barrier. It show
 load that no cache may answer (.STRONG), behind an atomic and before a barrier, in a grid that fits
 on the GPU at once. Source: "CUDA C++ Programming Guide", Cooperative Groups, Grid Synchronization.
 Gain: the time in which not even the busiest part was busy, times the part of it spent there.
+
+Where to look: No unit is busy in Nsight Compute's GPU Speed Of Light; Warp State has Stall Barrier
+or Stall Membar first. In the Source page samples stand at a load with .STRONG.GPU in a short loop,
+and at the BAR.SYNC behind it. launch__waves_per_multiprocessor is 1 at most.
+
+Neighbours: frequent-barriers has barriers of a block alone, and no load that polls. latency-bound
+waits for data (long scoreboard). tail-effect and too-few-blocks leave SMs idle; here every SM holds
+warps, which wait.
 """
 
 from collections.abc import Iterator

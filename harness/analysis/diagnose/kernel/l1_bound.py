@@ -5,6 +5,14 @@ ceiling, most of its wavefronts are no shared memory's, and few sectors are wast
 uncoalesced). Source: "CUDA C++ Best Practices Guide", Shared Memory (L1 delivers a line of 128
 bytes a cycle and SM); registers deliver three operands to each instruction.
 Gain: until the next part is as busy, with fewer loads to issue.
+
+Where to look: In Memory Workload Analysis Mem Busy or Mem Pipes Busy is high while DRAM and L2 are
+not, and L1/TEX Hit Rate is near 100 %. Nearest to its peak is l1tex__data_pipe_lsu_wavefronts or
+sm__inst_executed_pipe_lsu. Warps stall on LG Throttle; the FMA pipe is far from full.
+
+Neighbours: shared-memory-bound fills the same path with wavefronts of shared memory. uncoalesced
+moves sectors of which little is used. cache-thrash misses L1. In global-sums stores of the same
+addresses stand beside the loads.
 """
 
 from collections.abc import Iterator

@@ -4,6 +4,14 @@ It shows in loads and stores of local memory whose address a register holds, and
 register spills that is 0. Source: NVIDIA, "CUDA C++ Programming Guide", Local Memory ("arrays for
 which it cannot determine that they are indexed with constant quantities").
 Gain: as that of register-spills.
+
+Where to look: Nsight Compute's Memory Chart has traffic on Local while
+sass__inst_executed_register_spilling is 0; in the SASS LDL and STL have a register as their
+address. ptxas -v says a stack frame, and 0 bytes of spills.
+
+Neighbours: register-spills accesses fixed places on the stack ([R1+0x10]), which the compiler
+chose. uncoalesced is of global memory. Few warps per SM and local traffic together may be
+low-occupancy-registers, driven too far the other way.
 """
 
 from collections.abc import Iterator

@@ -6,6 +6,13 @@ with that limit, and in what warps executed between it and the conversion from F
 Source: "CUDA C++ Programming Guide", Mathematical Functions (the slow path); the constants are in
 the SASS.
 Gain: the slow path's part of the busiest part's time, or of warps' samples where none is busy.
+
+Where to look: In a kernel of sines the ALU and FMA pipes execute IMAD.WIDE, SHF and LOP3, and XU is
+not busy. In the SASS a loop stands behind FSETP with 105615. Often few threads of a warp are in it.
+
+Neighbours: special-function-bound is the fast path, which fills XU. integer-bound counts integers
+that the program wrote. warp-divergence may be seen beside it, where some arguments are small;
+fp64-bound is not, as one product in FP64 ends each reduction.
 """
 
 from collections.abc import Iterator

@@ -7,6 +7,14 @@ or L2 is busier than the tensor pipe. wgmma reads shared memory itself and is no
 Source: NVIDIA, "Matrix Multiplication Background User's Guide", Tile sizes.
 Gain: tiles of twice the rows and columns halve the traffic of operands, until another part is as
 busy.
+
+Where to look: In Compute Workload Analysis the tensor pipe is far from its peak, and L1's data path
+or L2 is nearer to its own. In the SASS few HMMA stand behind each LDSM or LDS. Libraries write the
+tile into the kernel's name; Triton's is in its launch: small blocks, and many of them.
+
+Neighbours: tensor-bound has the tensor pipe at its ceiling. tile-quantisation has tiles of any size
+that reach over the edge. bank-conflicts fills the same path with repeated wavefronts. slow-kernel
+says by the timeline alone that the library has a faster kernel.
 """
 
 from collections.abc import Iterator

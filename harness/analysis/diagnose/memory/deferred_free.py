@@ -8,6 +8,12 @@ filled. So all but two of the largest of what waits is the gain.
 
 Who frees a block that one stream alone uses finds it free with the next event of the history; such
 a block does not wait.
+
+Where to look: In the snapshot's history free_requested and free_completed of a block lie far apart.
+Their stacks are of the line that prepares data on a side stream.
+
+Neighbours: leak has blocks that are never freed. fragmentation has free bytes, in pieces; here they
+are not free yet. dead-pool holds free blocks in a graph's pool.
 """
 
 from collections.abc import Iterator

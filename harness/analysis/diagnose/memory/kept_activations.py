@@ -7,6 +7,13 @@ in a teacher whose output is detached, they are all dropped together, with the o
 keys and values is kept alike, but is of one size, or two: it takes _LEAST_KINDS. In a program that
 trains, a pass counts that was made and dropped _PASSES times or more, as a model is not, and beside
 blocks that a backward pass frees one by one: a graph that is retained goes all at once.
+
+Where to look: In torch's viewer (memory_viz) a staircase, a stair a layer, that falls all at once.
+A training step's staircase goes down again stair by stair, with gradients in between.
+
+Neighbours: leak does not fall at all. transient-spike is a few large blocks. In a step that trains,
+activations are what the backward pass needs: then activation checkpointing is the question, and
+this is no finding.
 """
 
 from collections.abc import Iterator

@@ -8,6 +8,12 @@ part of a module, or that stood before the file was read.
 A line that dropped some of what it read has dropped its dictionary: blocks that remain are in use,
 such as an optimizer's states, which are taken over, not copied. So are weights that became the
 model (assign=True), beside which no others of their sizes are.
+
+Where to look: In torch's viewer (memory_viz) bands of the parameters' sizes stand twice, from
+before the first step to the end. One set's stacks go through torch/serialization.py or safetensors.
+
+Neighbours: kept-copies was made by deepcopy. transient-spike is a checkpoint that is freed after it
+was copied. leak grows in each step.
 """
 
 from collections.abc import Iterator

@@ -2,6 +2,12 @@
 
 One copy beside what it is of may be needed in each step: an average of the weights, a teacher, a
 target network. More of them are earlier states, to which a program may go back.
+
+Where to look: In torch's viewer (memory_viz) bands of the sizes of all parameters and states appear
+at once, more than one of each size, and stay. Their stacks go through copy.py.
+
+Neighbours: kept-checkpoint was read from a file. leak grows for as long as the program runs; copies
+are replaced, and reach a plateau. One average of the weights is wanted.
 """
 
 from collections.abc import Iterator

@@ -7,6 +7,13 @@ is the size of no state, but of a weight, is of one that is not updated.
 
 What tells nothing: an optimizer without states (plain SGD); and one whose states are of other
 sizes than its gradients (Adafactor), which is told by its largest state having no gradient.
+
+Where to look: In torch's viewer (memory_viz) the first backward pass leaves a plateau as large as
+the frozen weights, of blocks without Python frames, which no later step frees.
+
+Neighbours: leak adds blocks in each step. kept-activations falls with the output. Gradients of
+weights that are trained stand as well, if zero_grad(set_to_none=False) keeps them: those have an
+optimizer's states of their sizes.
 """
 
 from collections.abc import Iterator

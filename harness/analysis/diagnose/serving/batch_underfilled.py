@@ -4,6 +4,15 @@ What could be added is what waits, as far as rows and cache allow it: rows whose
 (a static batch waits for its longest), or free blocks at today's blocks a request. Where blocks are
 reserved for a request's last token, paging would let more in: at the mean, a request is halfway
 through its output. Without the number of all blocks, as many rows fit as once ran.
+
+Where to look: The engine's log has requests waiting while few run and the cache has room (vLLM:
+Running, Waiting, GPU KV cache usage). In a picture of requests grey rows, or rows that are computed
+after their request has ended. A decode step takes about as long for few rows as for many, as it
+reads all weights: its products are dram-bound.
+
+Neighbours: kv-cache-pressure has no room for another request. scheduler-bubble leaves the device
+idle between steps; here steps are busy, for few tokens. Without a queue, few rows are a small load
+and no fault.
 """
 
 from collections.abc import Iterator

@@ -5,6 +5,14 @@ was copied to host memory: that is what steps computed beyond what all requests 
 takes the time of as many tokens of prompts. Steps that decode while requests wait, with the cache
 full, could decode for more if it held MORE_CACHE times as much. Blocks that are reserved and empty
 are batch-underfilled.
+
+Where to look: The blocks in use stay at the number of all blocks, requests wait, and the engine
+counts preemptions. In a picture of requests a row that had begun to decode stops, and is in prefill
+or decode again later.
+
+Neighbours: batch-underfilled has blocks that are reserved and empty, or a limit below what the
+cache holds. What is computed again is a prefill, too, so prefill-interference may stand beside it:
+the cache comes first.
 """
 
 from collections.abc import Iterator

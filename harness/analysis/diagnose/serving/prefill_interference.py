@@ -7,6 +7,14 @@ a step (chunked prefill; Agrawal et al., Sarathi-Serve, OSDI 2024) makes the lon
 and the mean no less; engines of their own for prefill take the waits away (Zhong et al., DistServe,
 OSDI 2024): their gain is the finding's. The budget follows from the law of steps: the most tokens
 with which a step meets the bound.
+
+Where to look: The p99 time between tokens is several times the median. In a picture of requests all
+rows turn pale at once, above or below a row in prefill; in a timeline, a step with large products
+stands between steps that are all alike.
+
+Neighbours: kv-cache-pressure delays the requests that are preempted, and the others go on.
+scheduler-bubble delays every step by about as much. batch-underfilled makes requests wait for their
+first token, not between tokens.
 """
 
 from collections.abc import Iterator

@@ -6,6 +6,14 @@ reads a step's tokens before it plans the next waits for all of it, and planning
 as the rest of the step takes. One that plans ahead already waits only in steps in which the host
 does not wait for the device; for how long, a load does not say. Scheduling is of every step: what
 few steps lose is jitter of the host.
+
+Where to look: In a timeline of the engine the GPU's row is empty between the last kernel of a step
+and the first of the next, while the engine's thread is in no CUDA call. In a load's steps, plan_us
+and the time to the next step are a large part of the period, in nearly every step.
+
+Neighbours: host-bound is the same gap in a timeline, which does not say what the host does.
+launch-bound has its gaps within the step, below a full row of CUDA calls. batch-underfilled wastes
+steps in which the device is busy.
 """
 
 from collections.abc import Iterator
