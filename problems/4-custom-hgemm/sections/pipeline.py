@@ -2,27 +2,15 @@
 
 from typing import NamedTuple
 
-from harness.report.chart import BLUE, FAINT, GAP, ORANGE, Figure
+from harness.report.chart import BLUE, FAINT, ORANGE, Figure
 from harness.report.colours import lighter
-from harness.report.drawing import LINE, MOST_WIDE, Drawing
 from harness.report.escape import Markdown
+from harness.report.lanes import Span, draw
 from harness.report.page import Page
 
-_ROW, _BOX = 22, 20
-"""Pixels from a lane to the next, and of a box in it."""
 _LOAD, _MULTIPLY, _STORE = lighter(ORANGE, 0.5), BLUE, lighter(FAINT, 0.5)
 _ISSUE = 0.25
 """Of the time of a step, how long the producer takes to issue its loads."""
-
-
-class Span(NamedTuple):
-    """What a lane does from ``start`` to ``end``: colour, and a text where it has room."""
-
-    lane: str
-    start: float
-    end: float
-    colour: str
-    text: str
 
 
 class Step(NamedTuple):
@@ -93,7 +81,7 @@ def draw_stages(stages: int) -> Figure:
     load = stages - 1.0
     spans = _stage_spans("h1, its stage", ring(1, load, 4))
     steps = ring(stages, load, 4 * stages)
-    spans += [Span("h2, producer", one.issued, one.issued + _ISSUE, ORANGE, "") for one in steps]
+    spans += [Span("h2, producer", one.issued, one.issued + _ISSUE, ORANGE) for one in steps]
     for stage in range(stages):
         own = [(at, one) for at, one in enumerate(steps) if one.stage == stage]
         spans += [span for at, one in own for span in _filled(f"h2, stage {stage}", at, one)]
@@ -142,24 +130,6 @@ def _consumer_spans(step: str, tiles: list[Tile]) -> list[Span]:
         lane = f"{step}, consumer {consumer + 1}"
         for tile in (tile for tile in tiles if tile.consumer == consumer):
             spans.append(Span(lane, tile.begun, tile.multiplied, _MULTIPLY, f"tile {tile.number}"))
-            spans.append(Span(lane, tile.multiplied, tile.stored, _STORE, ""))
+            spans.append(Span(lane, tile.multiplied, tile.stored, _STORE))
     busy = sorted({(tile.begun, tile.multiplied) for tile in tiles})
-    return spans + [Span(f"{step}, tensor pipe", *each, ORANGE, "") for each in busy]
-
-
-def draw(spans: list[Span], until: float, key: dict[str, str]) -> Figure:
-    """Return a row per lane, in the order of the spans, cut off at a time; time has no unit."""
-    lanes = list(dict.fromkeys(span.lane for span in spans))
-    left = 108
-    scale = (MOST_WIDE - left) / until
-    drawing = Drawing(MOST_WIDE, _ROW * len(lanes) + 2 * LINE)
-    for place, lane in enumerate(lanes):
-        drawing.text((left - GAP, _ROW * place + _BOX / 2), lane, "right")
-        for span in spans:
-            if span.lane == lane and span.start < until and span.end > span.start:
-                size = (scale * (min(span.end, until) - span.start), _BOX)
-                drawing.box((left + scale * span.start, _ROW * place), size, span.colour, span.text)
-    bottom = _ROW * len(lanes) + LINE / 2
-    drawing.text((MOST_WIDE, bottom), "time →", "right", FAINT)
-    drawing.key((left, bottom + LINE), key)
-    return drawing.svg()
+    return spans + [Span(f"{step}, tensor pipe", *each, ORANGE) for each in busy]
