@@ -165,7 +165,7 @@ def test_everything_is_told(page: Page) -> None:
     assert re.search(r"^\| torch\.mm \| \| 7\d\d(\.\d)? TFLOP/s \|", table, re.M)
     steps = re.findall(r"^\| \[(\w+)\]\(pages/(\w+)\.md\) \| .* TFLOP/s \| [\d.]+% \|", table, re.M)
     assert steps == [(step, step) for step in [f"p{at}" for at in range(9)] + HOPPER]
-    assert set(page.figures) == {"ladder-4096.svg"}
+    assert set(page.figures) == {"ladder-4096.svg", "stages.svg", "tile-walk.svg"}
     assert all("NaN" not in svg for svg in page.figures.values())
 
 

@@ -1,0 +1,68 @@
+"""Drawings without axes: boxes and lines of text, each at a place in pixels."""
+
+from typing import Any
+
+from harness.report.chart import CARD, FONT, INK, Figure, Rows, svg
+from harness.report.colours import text_on
+from harness.report.labels import text_width
+
+MOST_WIDE = 440
+"""Pixels of the widest drawing: on a page of 400 pixels its type is still 12 pixels high."""
+LINE = 19
+"""Pixels from a line of text to the next."""
+_BESIDE = 6
+"""Pixels that a text in a box leaves free, left and right together."""
+
+
+class Drawing:
+    """Boxes and texts in pixels from the upper left corner, x to the right and y down."""
+
+    def __init__(self, width: float, height: float, gap: float = 1.0) -> None:
+        """``gap``: pixels between two boxes that touch."""
+        if width > MOST_WIDE:
+            raise ValueError(f"{width} pixels are more than {MOST_WIDE}")
+        self._size, self._gap = (width, height), gap
+        self.boxes: Rows = []
+        self.texts: Rows = []
+
+    def box(
+        self, at: tuple[float, float], size: tuple[float, float], colour: str, text: str = ""
+    ) -> None:
+        """Add a box at its upper left corner; ``text`` stands in its middle if it has room."""
+        (x, y), (width, height) = at, size
+        self.boxes.append({"x": x, "x2": x + width, "y": y, "y2": y + height, "colour": colour})
+        if text and text_width(text, FONT) + _BESIDE <= width:
+            self.text((x + width / 2, y + height / 2), text, "center", text_on(colour))
+
+    def text(
+        self, at: tuple[float, float], text: str, align: str = "left", colour: str = INK
+    ) -> None:
+        """Add a line of text; y is that of its middle, x that of its left, center or right."""
+        self.texts.append({"x": at[0], "y": at[1], "text": text, "align": align, "colour": colour})
+
+    def key(self, at: tuple[float, float], entries: dict[str, str]) -> None:
+        """Add a line that says what each colour means; ``entries``: texts by colour."""
+        x, y = at
+        for colour, text in entries.items():
+            self.box((x, y - FONT / 2), (FONT, FONT), colour)
+            self.text((x + FONT + _BESIDE, y), text)
+            x += FONT + 4 * _BESIDE + text_width(text, FONT)
+
+    def svg(self) -> Figure:
+        """Return the drawing as SVG."""
+        import altair as alt
+
+        across, down = self._size
+        x = alt.X("x:Q", scale=alt.Scale(domain=[0, across], nice=False), axis=None)
+        y = alt.Y("y:Q", scale=alt.Scale(domain=[down, 0], nice=False), axis=None)
+        colour = alt.Color("colour:N", scale=None)
+        chart = alt.Chart(alt.NamedData("boxes"))
+        box = chart.mark_rect(aria=False, stroke=CARD, strokeWidth=self._gap)
+        layers: Any = box.encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=colour)
+        for align in ("left", "center", "right"):
+            texts = [text for text in self.texts if text["align"] == align]
+            words = alt.Chart(alt.Data(values=texts)).mark_text(
+                align=align, baseline="middle", aria=False
+            )
+            layers += words.encode(x=x, y=y, text="text:N", color=colour)
+        return svg(layers.properties(width=across, height=down), boxes=self.boxes)
