@@ -76,7 +76,7 @@ def _most(percent: str) -> float:
     except ValueError:
         allowed = math.nan
     if not 0 <= allowed < math.inf:
-        what = f"{percent!r} is no percentage from 0 on"
+        what = f"{percent!r} is not a percentage of 0 or more"
         raise UsageError(what, where="--fail-above", remedy="such as 5%")
     return 1 + allowed / 100
 

@@ -74,10 +74,10 @@ def test_each_pair_of_two_folders_is_judged_and_a_capture_that_lacks_is_told(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((A, A, "--fail-above", "abc"), "--fail-above: 'abc' is no percentage from 0 on"),
-        ((A, A, "--fail-above", "-3%"), "--fail-above: '-3%' is no percentage from 0 on"),
-        ((A, A, "--fail-above", "nan"), "'nan' is no percentage"),
-        ((A, A, "--fail-above", "inf%"), "'inf%' is no percentage"),
+        ((A, A, "--fail-above", "abc"), "--fail-above: 'abc' is not a percentage of 0 or more"),
+        ((A, A, "--fail-above", "-3%"), "--fail-above: '-3%' is not a percentage of 0 or more"),
+        ((A, A, "--fail-above", "nan"), "'nan' is not a percentage"),
+        ((A, A, "--fail-above", "inf%"), "'inf%' is not a percentage"),
         ((A, A, "--junit", "junit.xml"), "add --fail-above 5%"),
         ((A, A, "--github"), "add --fail-above 5%"),
         ((A, MEMORY, "--fail-above", "5"), "nothing to compare: nsys of the first, memory"),
