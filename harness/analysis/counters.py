@@ -44,7 +44,7 @@ def per_kernel(counters: pl.DataFrame) -> pl.DataFrame:
     dram_read_bytes, dram_write_bytes, dram_bytes (both, or where they were not collected the rate
     times the time, by which ncu itself defines the rate); dram_pct, sm_pct (of peak throughput over
     the elapsed cycles); tensor_pct (tensor pipe, of the active cycles), occupancy_pct (achieved);
-    registers a thread; waves. A value whose unit is unknown, or that is negative, counts as not
+    registers per thread; waves. A value whose unit is unknown, or that is negative, counts as not
     measured.
     """
     wanted = [metric for metric, _ in _METRICS.values()]

@@ -100,7 +100,7 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "collective": "category",
     },
     # The devices that a timeline names, as the capture describes them: bandwidth of the device
-    # memory in bytes a second and sm_mhz by its own properties; vendor such as NVIDIA or AMD.
+    # memory in bytes per second and sm_mhz by its own properties; vendor such as NVIDIA or AMD.
     "devices": {
         "device": "int",
         "name": "str",

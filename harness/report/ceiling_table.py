@@ -49,7 +49,7 @@ class CeilingTable:
 
 
 def ceiling_table(gpu_name: str, by_gpu: Mapping[str, Rates]) -> CeilingTable:
-    """Return a row a ceiling, a column a GPU of one model, the datasheet's peak and the best share.
+    """Return rows of ceilings: a column per GPU of one model, the datasheet's peak, the best share.
 
     A ceiling that a GPU lacks, or the datasheet does not give, is a dash.
     """

@@ -110,7 +110,7 @@ def _grew(cause: Cause) -> str:
 def _launches(cause: Cause, diff: GpuDiff, change: str) -> str:
     counts = diff.a_step(_count(cause.rows, "a"), _count(cause.rows, "b"))
     more = "more" if counts[1] > counts[0] else "fewer"
-    what = f"{number(abs(counts[1] - counts[0]))} {more} launches a step of {len(cause.rows)}"
+    what = f"{number(abs(counts[1] - counts[0]))} {more} launches per step of {len(cause.rows)}"
     return f"{what} kernels, {with_sign(cause.change_ns, change)}"
 
 
@@ -120,7 +120,7 @@ def _kernels(cause: Cause, diff: GpuDiff, change: str) -> str:
     counts = diff.a_step(_count(gone, "a"), _count(new, "b"))
     parts = [
         f"{len(rows)} {'kernel is' if len(rows) == 1 else 'kernels are'} {what}"
-        f" ({number(count)} launches a step)"
+        f" ({number(count)} launches per step)"
         for rows, what, count in ((gone, "gone", counts[0]), (new, "new", counts[1]))
         if rows
     ]

@@ -116,9 +116,9 @@ def _points(model: Roofline, place: int) -> dict[str, Any]:
 def _difference(a: Subject, b: Subject) -> dict[str, Any]:
     """Return the ``headline``, ``notes`` and the ``rows`` of a step's GPU time, by their change.
 
-    A row has the part's label, times in ns a step and GPU, launches a step, how it changed, and the
-    names of its operations in ``a`` and ``b``. There are none where the two cannot be compared: the
-    headline says why.
+    A row has the part's label, times in ns per step and GPU, launches per step, how it changed, and
+    the names of its operations in ``a`` and ``b``. There are none where the two cannot be compared:
+    the headline says why.
     """
     try:
         change = compare.compare(a, b)

@@ -185,7 +185,7 @@ def _work() -> pl.Expr:
 def _detail() -> pl.Expr:
     """Return what an operation belongs to and its shape, or a copy's memory and bytes, as text."""
     shape = pl.format(
-        "grid {}, block {}, {} registers a thread",
+        "grid {}, block {}, {} registers per thread",
         *(pl.col(name).cast(pl.String).fill_null("?") for name in ("grid", "block", "registers")),
     )
     moved = pl.format(

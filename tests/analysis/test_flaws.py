@@ -200,7 +200,7 @@ def test_work_launched_before_the_recording_is_no_idle_time() -> None:
 
 
 def test_the_backward_thread_of_2021_works_for_the_step() -> None:
-    # 100 kernels a step: 99 µs each, but those that end a step's half.
+    # 100 kernels per step: 99 µs each, but those that end a step's half.
     (series,) = series_table(read(FLAWED / "range_backward_thread_2021.json.gz").tables).to_dicts()
     assert (series["kernels"], series["busy_ns"]) == (100, 9_891_000)
 

@@ -1,4 +1,4 @@
-"""The table of ceilings: a column a GPU, shares of the datasheet, labels of the calibration."""
+"""The table of ceilings: a column per GPU, shares of the datasheet, labels of the calibration."""
 
 from harness.report.ceiling_table import LABELS, Rates, ceiling_table
 from harness.run import calibrate

@@ -63,7 +63,7 @@ PLANTED: dict[str, tuple[Callable[[list[Op]], list[Op]], str]] = {
     "gone": (lambda step: [step[0], *step[2:]], "kernel add is gone, once a step"),
     "many": (
         lambda step: [*step, *(Op(f"tiny_{letter}", 9_000) for letter in "abcdef")],
-        "6 kernels are new (6 launches a step), +54 µs",
+        "6 kernels are new (6 launches per step), +54 µs",
     ),
     "all slower": (
         lambda step: [replace(op, duration=op.duration * 3 // 2) for op in step],

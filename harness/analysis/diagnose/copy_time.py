@@ -16,8 +16,8 @@ class CopyTime:
     Each direction has engines of its own, so at best kernels and both directions run side by side,
     between the first and the last kernel. ``hideable_ns`` goes then. ``excess_ns`` stays, as the
     fuller direction lasts longer than the kernels, and its copies are as fast as the link
-    (``rate``, in bytes a second): 0 if they are slower. ``bytes`` and ``total_ns`` are those of all
-    the copies.
+    (``rate``, in bytes per second): 0 if they are slower. ``bytes`` and ``total_ns`` are those of
+    all the copies.
     """
 
     alone_ns: int

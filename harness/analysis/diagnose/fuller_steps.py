@@ -24,7 +24,7 @@ def queued(view: ServingView, steps: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_held(view: ServingView, steps: pl.DataFrame) -> pl.DataFrame:
-    """Return steps with held: rows that the cache holds at today's blocks a row, null if unknown.
+    """Return steps with held: rows that the cache holds at today's blocks per row, null if unknown.
 
     In CACHE_FULL of it, as what lies between is too small for most.
     """

@@ -28,10 +28,10 @@ SPECIFIC_WASTE = 0.15
 conflicts (problem 4, p2 and p3), which the next step did not gain from removing."""
 
 NARROW = 0.5
-"""Of the accesses of global memory, those of 1 or 2 bytes a thread: most of them."""
+"""Of the accesses of global memory, those of 1 or 2 bytes per thread: most of them."""
 
 NARROW_SECTORS = 4.0
-"""Sectors of an access, on average: 4 bytes a thread fill four. With no more, a warp's threads
+"""Sectors of an access, on average: 4 bytes per thread fill four. With no more, a warp's threads
 access neighbouring bytes, and their number for each access is at fault, not their distance."""
 
 SECTORS_WASTED = 0.2
@@ -143,7 +143,7 @@ TENSOR_GAIN = 8.0
 an A100 (datasheets, dense)."""
 
 OPERAND_WORDS = 2.0
-"""Words of a warp's operands by mma.sync. Shared memory delivers a word a thread and cycle to one
+"""Words of a warp's operands by mma.sync. Shared memory delivers a word per thread and cycle to one
 warp of an SM (CUDA C++ Programming Guide, Shared Memory: 32 banks), and m16n8k16 takes the tensor
 cores of an A100 2 cycles, an H100 1 (datasheets, dense): with two words shared memory is as busy.
 A warp's tile of 32 by 32 needs two, of 64 by 64 one."""

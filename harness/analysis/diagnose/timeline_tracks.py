@@ -41,7 +41,7 @@ class Track:
     where the launch is unknown), ``calls`` the host's calls with their ``kind``, ``waits`` those of
     host threads for input (host_waits), ``tuning`` the rounds of trials of kernels that have
     several (trials). ``multiprocessors`` is null where neither the capture nor the datasheet says
-    it; ``pinned_rate`` is what pinned memory is copied at, in bytes a second.
+    it; ``pinned_rate`` is what pinned memory is copied at, in bytes per second.
     """
 
     capture: Capture

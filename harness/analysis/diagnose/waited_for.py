@@ -67,7 +67,7 @@ _BY_KERNEL = (
                     "turn checks for NaN off: autograd's anomaly detection "
                     "(torch.autograd.set_detect_anomaly), isnan and any after each operator"
                 ),
-                "make one such check a step",
+                "make one such check per step",
             ),
         ),
     ),

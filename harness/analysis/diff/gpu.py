@@ -281,10 +281,10 @@ def _reasons(a: Aggregate, b: Aggregate, per: tuple[int, int]) -> tuple[str, ...
         differences.append(f"{len(a.names)} {kernels} → {len(b.names)}")
     counts = _a_step(a.count, per[0]), _a_step(b.count, per[1])
     if counts[0] != counts[1]:
-        differences.append(f"launches a step {_ARROW.join(counts)}")
+        differences.append(f"launches per step {_ARROW.join(counts)}")
     sizes = _a_step(a.bytes or 0, per[0]), _a_step(b.bytes or 0, per[1])
     if None not in (a.bytes, b.bytes) and sizes[0] != sizes[1]:
-        differences.append(f"bytes a step {_ARROW.join(sizes)}")
+        differences.append(f"bytes per step {_ARROW.join(sizes)}")
     if len(a.names) == len(b.names) == 1:
         differences += _of_one_kernel(a, b)
     if a.total_ns and b.total_ns and len(a.names) == len(b.names):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _GPUS, _NUMBERS = "TARGET_INFO_GPU", "TARGET_INFO_CUDA_DEVICE"
 # Columns of TARGET_INFO_GPU, which older versions of nsys lack in part: sizes in bytes, bandwidth
-# in bytes a second, clock in Hz; 0 where nsys could not tell.
+# in bytes per second, clock in Hz; 0 where nsys could not tell.
 _PROPERTIES = ("l2CacheSize", "totalMemory", "memoryBandwidth", "clockRate", "smCount")
 _CAPABILITY = ("computeMajor", "computeMinor")
 _HZ_OF_MHZ = 1e6

@@ -102,7 +102,7 @@ def test_the_advised_budget_meets_the_bound(name: str, tmp_path: Path) -> None:
     (first, *_), view = findings(capture), view_of(capture)
     p99, usual, *_ = first.evidence
     assert p99.threshold == (sick.slo.itl_ms if sick.slo else pytest.approx(5 * usual.value))
-    budget = int(re.findall(r"at most ([\d,]+) tokens a step", first.fix[0])[0].replace(",", ""))
+    budget = int(re.findall(r"at most ([\d,]+) tokens per step", first.fix[0])[0].replace(",", ""))
     switches = sick.switches | {"chunked": True, "token_budget": budget}
     mended = view_of(replace(sick, switches=switches).capture(tmp_path))
     between = mended.gaps["itl_ns"].quantile(0.99)

@@ -46,7 +46,7 @@ class Planted:
 PLANTED = {
     "template": Planted("CUDAFunctor_add", "changed", (STEPS, STEPS), "4 → 2"),
     "added": Planted("tanh_kernel_cuda", "added", (0, STEPS), "1 a step"),
-    "doubled": Planted(SOFTMAX, "changed", (STEPS, 2 * STEPS), "launches a step 1 → 2"),
+    "doubled": Planted(SOFTMAX, "changed", (STEPS, 2 * STEPS), "launches per step 1 → 2"),
     "streams": Planted(
         "operations at the same time",
         *("changed", (0, 0), "streams 1 → 2", (GEMM, SOFTMAX, HOST)),

@@ -52,7 +52,7 @@ def test_bytes_and_instructions_divide_to_the_time() -> None:
     moved, issued = found.factors
     # Thrice the bytes in one and a half times the time: twice the bandwidth.
     assert (moved.amount_ratio, moved.rate_ratio) == pytest.approx((3, 2))
-    # As many instructions a second for half as long again: half as many instructions more.
+    # As many instructions per second for half as long again: half as many instructions more.
     assert (issued.amount_ratio, issued.rate_ratio) == pytest.approx((1.5, 1))
     assert found.time_ns == (100, 150)
 

@@ -77,13 +77,13 @@ PLANTED: dict[str, tuple[Change, str, str, str]] = {
     ),
     "doubled": (
         lambda step: [*step[:3], step[2], step[3]],
-        *(SOFTMAX, "changed", "launches a step 1 → 2"),
+        *(SOFTMAX, "changed", "launches per step 1 → 2"),
     ),
     "pageable": (
         at(3, name=COPY.format("Pageable")),
         *(COPY.format("Pinned"), "changed", "Pinned → Pageable"),
     ),
-    "more bytes": (at(3, bytes=8 << 20), COPY.format("Pinned"), "changed", "bytes a step"),
+    "more bytes": (at(3, bytes=8 << 20), COPY.format("Pinned"), "changed", "bytes per step"),
     "grid": (at(2, grid="16,1,1"), SOFTMAX, "changed", "grid 8,1,1 → 16,1,1"),
     "slower": (scaled(2, 1.2), SOFTMAX, "slower here", "each 1.20× as long"),
     "faster": (scaled(0, 0.5), GEMM, "faster here", "each 0.50× as long"),

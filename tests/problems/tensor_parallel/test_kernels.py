@@ -90,7 +90,7 @@ static void fenced(const u64* mine, u64* sum, u64* their_inbox, const u64* inbox
                       own.epochs.data())
 #define STRIDE 2
 """
-"""What add_norm.cu does in a launch with FENCED: a word a thread, in the order of the kernel."""
+"""What add_norm.cu does in a launch with FENCED: a word per thread, in the order of the kernel."""
 
 Run = Callable[[int, int, int], int]
 

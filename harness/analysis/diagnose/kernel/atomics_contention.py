@@ -23,7 +23,7 @@ KIND = FindingKind(
     "SM",
     "Many threads update the same few addresses by atomics, which are done one after the other.",
     fix=(
-        "reduce within the warp and the block first, then one atomic a block",
+        "reduce within the warp and the block first, then one atomic per block",
         "one private copy a warp or a block, merged at the end",
         "sort or segment the updates",
     ),

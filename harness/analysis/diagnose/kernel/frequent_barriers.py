@@ -30,7 +30,7 @@ KIND = FindingKind(
     "Warps meet at a barrier of the block every few instructions, and do little between two.",
     fix=(
         "one warp a problem: values in registers, shuffles and __syncwarp instead of barriers",
-        "several problems a block, and fewer threads for each",
+        "several problems per block, and fewer threads for each",
         "several steps between two barriers; work for all threads in each of them",
     ),
 )

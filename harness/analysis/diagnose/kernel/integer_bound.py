@@ -2,8 +2,8 @@
 
 Half of the executed instructions or more are integers, and the ALU, the FMA pipe, which multiplies
 them, or the issue slots are nearest to their ceiling. Source: "CUDA C++ Programming Guide",
-Arithmetic Instructions (64 integer results a cycle and SM, 128 of FP32). Range reduction of angles
-is slow-range-reduction.
+Arithmetic Instructions (64 integer results per cycle and SM, 128 of FP32). Range reduction of
+angles is slow-range-reduction.
 Gain: until the next part is as busy; 0 where integers serve next to no access and no other
 arithmetic (ciphers, hashes): then they are the work, unless they take words bit by bit.
 """
@@ -23,7 +23,7 @@ KIND = FindingKind(
     fix=(
         "strength reduction: increments instead of recomputed addresses, shifts for divisions",
         "32-bit instead of 64-bit indices; division by constants or by a precomputed magic number",
-        "more elements a thread, so that an address serves several of them",
+        "more elements per thread, so that an address serves several of them",
         "one instruction for all bits of a word (popc, brev, clz) instead of a loop over bits",
     ),
 )

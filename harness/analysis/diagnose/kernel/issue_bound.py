@@ -20,7 +20,7 @@ KIND = FindingKind(
     "warp scheduler",
     "The schedulers issue in nearly every cycle: there are too many instructions.",
     fix=(
-        "vector loads and stores, more elements a thread",
+        "vector loads and stores, more elements per thread",
         "unroll, hoist what a loop recomputes, fold constants (compilers keep the order of floats)",
     ),
 )

@@ -3,7 +3,7 @@
 L1's data path, or the unit that takes the instructions of loads and stores, is nearest to its
 ceiling, most of its wavefronts are no shared memory's, and few sectors are wasted (else:
 uncoalesced). Source: "CUDA C++ Best Practices Guide", Shared Memory (L1 delivers a line of 128
-bytes a cycle and SM); registers deliver three operands to each instruction.
+bytes per cycle and SM); registers deliver three operands to each instruction.
 Gain: until the next part is as busy, with fewer loads to issue.
 
 Where to look: In Memory Workload Analysis Mem Busy or Mem Pipes Busy is high while DRAM and L2 are
@@ -29,9 +29,9 @@ KIND = FindingKind(
     "SM",
     "Loads of global memory that L1 holds limit the launch: each serves too few operations.",
     fix=(
-        "several neighbouring outputs a thread, so that a loaded value serves each from a register",
+        "several neighbouring outputs per thread, so that a register serves a loaded value to each",
         "a tile of the input in shared memory, read from there into registers",
-        "vector loads of 8 or 16 bytes a thread",
+        "vector loads of 8 or 16 bytes per thread",
     ),
 )
 _MOST = 0.5
@@ -58,5 +58,5 @@ def found(view: KernelView) -> Iterator[Finding]:
     parts = (named, *(part for part in _PARTS if part != named))
     done = (mix.executed(view, mix.FP32 | mix.FP16 | mix.FP64) or 0) / loads
     for finding in bound.avoidable(view, KIND, parts, 1.0, issued):
-        number = view.evidence("floating-point instructions an access", done, None, "inst")
+        number = view.evidence("floating-point instructions per access", done, None, "inst")
         yield replace(finding, evidence=(*finding.evidence, number))

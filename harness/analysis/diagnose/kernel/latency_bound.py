@@ -4,7 +4,7 @@ It remains where nothing is at its ceiling and all other causes could be seen an
 latency it is says the reason for which warps wait: long scoreboard (device or local memory), short
 scoreboard (shared memory, special functions), wait (the fixed latency of dependent arithmetic).
 Where many blocks end as soon as they have begun, the title and the remedies are those of too little
-work in a block; where warps wait for memory by 1 or 2 bytes a thread, those of narrow accesses,
+work in a block; where warps wait for memory by 1 or 2 bytes per thread, those of narrow accesses,
 whatever the blocks do.
 Source: NVIDIA, Kernel Profiling Guide, Warp Scheduler States; the 60 % of its rule SOLBottleneck.
 Gain: the time in which not even the busiest part was busy, less what other
@@ -34,9 +34,9 @@ _LITTLE_WORK = (
     " and warps wait for latency."
 )
 _MORE_WORK = (
-    "several rows, tiles or elements a block, their loads in flight together",
+    "several rows, tiles or elements per block, their loads in flight together",
     "as many blocks as fit on the GPU, each in a loop over its part (grid-stride, persistent)",
-    "fewer warps a block, where most threads have nothing to do",
+    "fewer warps per block, where most threads have nothing to do",
 )
 _OF_MEMORY = ("long_scoreboard", "lg_throttle")
 _LIMITERS = ("registers", "shared_mem")
@@ -76,6 +76,6 @@ def _work_of_a_warp(view: KernelView) -> tuple[Evidence, ...]:
         return ()
     return (
         view.evidence("life of a warp", cycles, thresholds.BRIEF_LIFE, "cycle"),
-        view.evidence("instructions a warp", executed, None, ""),
+        view.evidence("instructions per warp", executed, None, ""),
         view.evidence("launch__waves_per_multiprocessor", waves, thresholds.MANY_WAVES, ""),
     )

@@ -27,7 +27,7 @@ KIND = FindingKind(
     fix=(
         "make their length a constant (a template parameter) and unroll all loops over them",
         "replace an index by comparing and exchanging each element with the next, unrolled",
-        "keep them in shared memory, a column a thread, or one list for the whole warp",
+        "keep them in shared memory, a column per thread, or one list for the whole warp",
     ),
 )
 

@@ -18,8 +18,8 @@ KIND = FindingKind(
     "Few warps fit on an SM, because each thread holds many registers.",
     fix=(
         "launch bounds or -maxrregcount, as long as nothing spills",
-        "smaller tiles a thread, less unrolling",
-        "more independent work a thread (ILP), if the registers are needed",
+        "smaller tiles per thread, less unrolling",
+        "more independent work per thread (ILP), if the registers are needed",
     ),
 )
 

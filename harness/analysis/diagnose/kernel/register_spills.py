@@ -20,7 +20,7 @@ KIND = FindingKind(
     "thread",
     "Registers spill: values of a thread travel through local memory.",
     fix=(
-        "raise the limit of registers (launch bounds, -maxrregcount), or fewer threads a block",
+        "raise the limit of registers (launch bounds, -maxrregcount), or fewer threads per block",
         "smaller tiles, less unrolling, shorter live ranges",
         "index local arrays by constants, so that they can be registers",
     ),

@@ -1,6 +1,6 @@
 """A launch that shared memory's bandwidth limits, without conflicts.
 
-L1's data path, which delivers 128 bytes a cycle and SM, is nearest to its ceiling, most of its
+L1's data path, which delivers 128 bytes per cycle and SM, is nearest to its ceiling, most of its
 wavefronts are shared memory's, and few come from conflicts (else: bank-conflicts), nor are they
 the operands of small tiles (small-tiles). Source: "CUDA C++ Programming Guide", Shared Memory.
 Gain: until the next part is as busy, with fewer accesses to issue.

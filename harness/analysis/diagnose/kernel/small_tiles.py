@@ -29,9 +29,9 @@ KIND = FindingKind(
     "SM",
     "Tiles of a product are too small: its operands keep memory busier than the tensor cores.",
     fix=(
-        "larger tiles (128 by 128 or 256 results a block, 64 by 64 a warp), 4 to 8 warps",
+        "larger tiles (128 by 128 or 256 results per block, 64 by 64 per warp), 4 to 8 warps",
         "an autotuner over tile sizes, warps and stages; grouped order of tiles for L2",
-        "tiles that wgmma takes on Hopper (64 rows a warp group), or a library (cuBLAS, CUTLASS)",
+        "tiles that wgmma takes on Hopper (64 rows per warp group), or a library (cuBLAS, CUTLASS)",
     ),
 )
 _OPERANDS = (resources.L1, resources.LSU, resources.L2, resources.FABRIC, resources.DRAM)

@@ -1,6 +1,6 @@
 """A launch that special functions limit: sine, exponential, reciprocal, root, and conversions.
 
-The special-function pipe (MUFU, XU) is nearest to its ceiling: it makes 16 results a cycle and SM
+The special-function pipe (MUFU, XU) is nearest to its ceiling: it makes 16 results per cycle and SM
 where the FMA pipe makes 128. Source: "CUDA C++ Programming Guide", Arithmetic Instructions.
 Gain: until the next part is as busy; polynomials on the FMA pipe take some of it.
 """

@@ -1,7 +1,7 @@
 """SMs that idle at the launch's end while the last blocks run.
 
 It comes from a last wave that is not full, or from blocks that take longer than others. It shows
-in the average SM's active cycles by the busiest one's, with at least one block an SM: fewer are
+in the average SM's active cycles by the busiest one's, with at least one block per SM: fewer are
 another cause; what the start of any kernel takes does not count. Source: NVIDIA, "Matrix
 Multiplication Background User's Guide", Wave Quantization.
 Gain: the average SM's idle time while the busiest one works.

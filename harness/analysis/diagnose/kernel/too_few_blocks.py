@@ -2,7 +2,7 @@
 
 Idle SMs show in the grid's size and in the average SM's active cycles by the busiest one's. Where
 every SM has a block, but fewer than fit (waves below 1), warps are too few to hide latency.
-Kernels that feed tensor cores need no more than a block an SM. Source: NVIDIA, "CUDA C++ Best
+Kernels that feed tensor cores need no more than a block per SM. Source: NVIDIA, "CUDA C++ Best
 Practices Guide", Thread and Block Heuristics.
 Gain: the idle SMs, as far as DRAM and L2, which all SMs share, leave room. Of warps that wait for
 the others of their block at barriers, more blocks hide nothing.

@@ -17,10 +17,10 @@ _LANES: dict[str, dict[float, int]] = {
 CONSTANT_REQUESTS = "idc__requests.sum"
 _CONSTANT_CYCLES = 2.0
 """Cycles that a request keeps the cache of constants: an H200's reports state 94 % of the peak for
-0.47 requests a cycle and SM (tests/data/held_out/second_sight, q30)."""
+0.47 requests per cycle and SM (tests/data/held_out/second_sight, q30)."""
 _FILL_BYTES = 64
 """Bytes that L2 delivers to an SM each cycle at most: NVIDIA, "A100 whitepaper", L2 cache (5 120
-bytes a cycle in all)."""
+bytes per cycle in all)."""
 
 
 def dram(view: Counted) -> tuple[str, float] | None:

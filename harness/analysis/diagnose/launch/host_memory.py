@@ -31,7 +31,7 @@ def part_of_reads(view: Counted) -> float | None:
 
 
 def rate(view: Counted) -> float | None:
-    """Return the bytes a second that the SMs read from host memory, or write to it if more.
+    """Return the bytes per second that the SMs read from host memory, or write to it if more.
 
     The link carries both ways at once, so the larger one counts. Atomics do not.
     """
@@ -42,7 +42,7 @@ def rate(view: Counted) -> float | None:
 
 
 def link_rate(view: Counted) -> float | None:
-    """Return the bytes a second that the link to the host carries, at least.
+    """Return the bytes per second that the link to the host carries, at least.
 
     By the generation of PCIe that goes with the compute capability (PINNED_RATES). None if that is
     not known, or where NVLink-C2C leads to the host, which carries several times as much.

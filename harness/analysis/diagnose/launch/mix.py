@@ -46,7 +46,7 @@ _ALONE = re.compile(r"-?R(\d{1,3})(?:\.reuse)?")
 _WIDE = (".WIDE", ".64", "F2F.F64", "I2F.F64")
 """In the name of an instruction whose result takes two registers."""
 _MATRICES = re.compile(r"LDSM\.\S*88\.([24])\b")
-"""Matrices of 8 by 8 halves, a word a thread each."""
+"""Matrices of 8 by 8 halves, a word per thread."""
 _NARROW = re.compile(r"\.[SU](8|16)\b")
 _MOVES = "IMAD.MOV"
 """In the name of a multiplication that moves a register or a constant."""
@@ -83,7 +83,7 @@ def _executed(view: Counted, opcodes: frozenset[str]) -> int:
 
 
 def narrow(view: Counted) -> float | None:
-    """Return the part of the executed accesses of global memory that move 1 or 2 bytes a thread."""
+    """Return of the executed accesses of global memory the part of 1 or 2 bytes per thread."""
     whole = executed(view, GLOBAL)
     rows = [each for each in view.instructions if each.opcode in GLOBAL]
     moved = sum(each.executed for each in rows if _NARROW.search(each.sass))

@@ -1,4 +1,4 @@
-"""Accesses of 1 or 2 bytes a thread: the title and the remedies of findings on memory there.
+"""Accesses of 1 or 2 bytes per thread: the title and the remedies of findings on memory there.
 
 A warp's access of one byte a thread asks for 32 bytes, and one of 16 for 512: the narrow ones take
 16 times the instructions for the same bytes, and each of them has little in flight. Source: "CUDA
@@ -15,8 +15,8 @@ from harness.analysis.diagnose.launch import mix
 
 _TITLE = "Each thread loads or stores 1 or 2 bytes at a time, so few bytes move by each access."
 _FIX = (
-    "vector accesses: 4 to 16 neighbouring bytes a thread at once (uchar4, uint, uint4)",
-    "several elements a thread: their loads first, in flight together, then the arithmetic",
+    "vector accesses: 4 to 16 neighbouring bytes per thread at once (uchar4, uint, uint4)",
+    "several elements per thread: their loads first, in flight together, then the arithmetic",
     "pointers marked const __restrict__, so that the compiler may load ahead of stores",
 )
 
@@ -30,7 +30,7 @@ def told(view: KernelView, finding: Finding) -> Finding:
     if touched / accesses > thresholds.NARROW_SECTORS:
         return finding
     evidence = (
-        view.evidence("accesses of 1 or 2 bytes a thread", part * 100, thresholds.NARROW * 100),
-        view.evidence("sectors an access", touched / accesses, thresholds.NARROW_SECTORS, ""),
+        view.evidence("accesses of 1 or 2 bytes per thread", part * 100, thresholds.NARROW * 100),
+        view.evidence("sectors per access", touched / accesses, thresholds.NARROW_SECTORS, ""),
     )
     return replace(finding, title=_TITLE, fix=_FIX, evidence=(*evidence, *finding.evidence))

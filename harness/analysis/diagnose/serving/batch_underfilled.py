@@ -1,8 +1,8 @@
 """Requests wait in the queue while steps decode for fewer than they could.
 
 What could be added is what waits, as far as rows and cache allow it: rows whose requests have ended
-(a static batch waits for its longest), or free blocks at today's blocks a request. Where blocks are
-reserved for a request's last token, paging would let more in: at the mean, a request is halfway
+(a static batch waits for its longest), or free blocks at today's blocks per request. Where blocks
+are reserved for a request's last token, paging would let more in: at the mean, a request is halfway
 through its output. Without the number of all blocks, as many rows fit as once ran.
 
 Where to look: The engine's log has requests waiting while few run and the cache has room (vLLM:

@@ -93,5 +93,7 @@ def _budget(view: ServingView, bound: float) -> tuple[tuple[str, ...], tuple[Evi
     if prompts < 1 or prompts / law.step_ns(prompts) < needed:
         slow = "a token budget that meets the bound computes prompts slower than they come"
         return (_APART, f"{_CHUNK}, with a laxer bound: {slow}"), numbers
-    chunk = f"{_CHUNK}: at most {prompts + rows:,} tokens a step, for times of {bound / 1e6:.3g} ms"
+    chunk = (
+        f"{_CHUNK}: at most {prompts + rows:,} tokens per step, for times of {bound / 1e6:.3g} ms"
+    )
     return (chunk, _APART), numbers

@@ -29,7 +29,7 @@ _AHEAD = (
     "plan and launch the next step before the tokens of the last are read (asynchronous scheduling)"
 )
 _LESS = (
-    "schedule less in Python: arrays instead of an object a request, tokens turned into text and"
+    "schedule less in Python: arrays instead of an object per request, tokens turned into text and"
     " streamed in another process"
 )
 KIND = FindingKind(

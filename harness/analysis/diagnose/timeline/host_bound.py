@@ -34,7 +34,7 @@ KIND = FindingKind(
     fix=(
         "take the host's code out of the loop, or onto another thread",
         REPLAY,
-        "give the GPU more work a call, such as a larger batch",
+        "give the GPU more work per call, such as a larger batch",
     ),
 )
 _RESULTS = "The GPU waits while the host works on results that it copied back."
