@@ -39,7 +39,7 @@ COMPUTED: Mapping[str, Value] = {
     "wavefronts from conflicts": _percent(traffic.conflicts),
     "warps' cycles: barrier": _percent(lambda view: warps.waiting(view, "barrier")),
     "bytes read from DRAM by bytes mapped": _reread,
-    "accesses of 1 or 2 bytes a thread": _percent(mix.narrow),
+    "accesses of 1 or 2 bytes per thread": _percent(mix.narrow),
     "local memory's part of L1's sectors": _percent(traffic.local_part),
     "active cycles, average SM below the busiest": _percent(shape.imbalance),
     "FFMAs of executed instructions": _percent(
