@@ -55,5 +55,7 @@ def test_each_process_of_the_report_is_told(report: Page) -> None:
         ]
         assert led.split(", ") == faster
         assert last.startswith("Ulysses, from ")
-    assert f"in 0 of {len(rows)} processes, which misses" in SECTIONS.foreseen(report, "in-turn", "llama")
+    assert f"in 0 of {len(rows)} processes, which misses" in SECTIONS.foreseen(
+        report, "in-turn", "llama"
+    )
     assert SECTIONS.foreseen(report, "in-turn", "llama-4") == "not measured"
