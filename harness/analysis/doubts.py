@@ -36,8 +36,8 @@ class Doubts:
         """
         reasons, factors = [], [1.0]
         for metric, variant, case in sides:
-            if not metric.sample:
-                continue  # counts and sizes do not depend on clocks
+            if not _depends_on_clocks(metric):
+                continue
             why, factor = self._of_cells(metric.capture, variant, case, metric.region)
             unmoved = metric.paired or metric.gpu_state
             if not why or (unmoved and factor < math.inf):
@@ -94,4 +94,9 @@ class Doubts:
 
 def _timed(sides: Sequence[Place]) -> bool:
     """Return whether all sides are times of a GPU, not what it counted or compared by itself."""
-    return all(metric.sample and not metric.paired for metric, _, _ in sides)
+    return all(_depends_on_clocks(metric) and not metric.paired for metric, _, _ in sides)
+
+
+def _depends_on_clocks(metric: Metric) -> bool:
+    """Return whether it is sampled, or a time of a load; counts and sizes depend on no clock."""
+    return bool(metric.sample or (metric.measure and metric.timed))

@@ -331,3 +331,32 @@ def test_both_sides_are_of_the_rounds_that_the_ratio_has(example: Problem) -> No
     assert metrics.get(*slow).value == pytest.approx(4.0)
     assert [each.value for each in metrics.sides(slow, fast)] == pytest.approx([2.0, 1.0])
     assert metrics.ratio(slow, fast).value == pytest.approx(2.0)
+
+
+def test_a_rate_of_a_load_is_compared_on_one_gpu_as_a_sample_is(example: Problem) -> None:
+    change = {
+        "unit": "tokens/s",
+        "capture": "load",
+        "sample": None,
+        "measure": "output_tokens_per_s",
+    }
+    example.metrics["rate"] = example.metrics["time"].model_copy(update=change)
+    cells, requests, runs, gpus = [], [], [], {}
+    for variant, counts, ran in (
+        ("fast", (2, 2, 9), (FAST, FAST, SLOW)),
+        ("slow", (1,) * 3, (FAST,) * 3),
+    ):
+        for number, (tokens, gpu) in enumerate(zip(counts, ran, strict=True)):
+            row = cell(variant, number, capture="load")
+            name = str(row["cell"])
+            gpus[name] = gpu
+            cells.append(row)
+            request = {"request": 0, "due_ns": 0, "first_ns": 1, "prompt_tokens": 1, "mark": ""}
+            requests.append({"cell": name, **request, "output_tokens": tokens})
+            runs.append({"cell": name, "end_ns": 10**9})
+    taken = tables(cells=cells, load_requests=requests, load_runs=runs)
+    ratio = Metrics(example, taken, gpus).ratio(
+        ("rate", "fast", "small"), ("rate", "slow", "small")
+    )
+    assert ratio.value == pytest.approx(2.0)
+    assert ratio.doubt == "round 2 left out: its sides ran on different GPUs"

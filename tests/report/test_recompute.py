@@ -15,15 +15,13 @@ from harness.analysis import statistics
 
 ROOT = Path(__file__).parents[2]
 LEFT_OUT = {"named_host_code: the rules of the diagnosis define it", "not measured"}
-ON_SEVERAL_GPUS = {"9 do-not-wait-for-the-batch", "9 continuous-gains", "9 throughput-stays"}
-"""Ratios of load metrics: of these the harness leaves out no round whose sides ran on two GPUs."""
 
 
 @pytest.mark.slow
 def test_every_claim_is_what_its_evidence_says() -> None:
     command = [sys.executable, "-m", "benchmarks.recompute"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert set(re.findall(r"^(\d+ \S+): \w+ differ", done.stdout, re.M)) == ON_SEVERAL_GPUS
+    assert re.findall(r"^(\d+ \S+): \w+ differ", done.stdout, re.M) == []
     assert set(re.findall(r"^value left out, (.*?): \d+ \S+", done.stdout, re.M)) == LEFT_OUT
     agree = dict(re.findall(r"^(\w+): (\d+) agree", done.stdout, re.M))
     assert all(int(agree[what]) > 200 for what in ("values", "ends", "verdicts"))
