@@ -40,7 +40,7 @@ class Race(NamedTuple):
 
 
 def leaders(page: Page, variant: VariantName, case: CaseName) -> Markdown:
-    """Return who leads at which length, and who leads at last: a row per process."""
+    """Return who leads at which length, and who at the longest: a row per process."""
     races = _races(page, variant, case)
     if not races:
         return not_measured("ring attention and Ulysses, by process")
@@ -49,9 +49,9 @@ def leaders(page: Page, variant: VariantName, case: CaseName) -> Markdown:
         [str(at), _listed(one.led), _told(*one.last), _told(*other.last)]
         for at, (one, other) in enumerate(races, 1)
     ]
-    head = ["process", "ring leads at", "leads at last", "by the law"]
+    head = ["process", "ring leads at", "leads at the longest", "by the law"]
     return Markdown(
-        f"In every process {_always(measured)}. By the law {_always(predicted)}.\n\n"
+        f"In every process {_always(measured)}; by the law {_always(predicted)}.\n\n"
         f"{table(head, rows, len(head), whole=True)}"
     )
 

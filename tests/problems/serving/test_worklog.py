@@ -163,7 +163,7 @@ def test_bisecting_finds_the_release_that_is_slower(problem: Problem, evidence: 
 
 def test_the_first_screen_is_short(problem: Problem, evidence: Tables) -> None:
     first = render(TEMPLATE, planted_study.page_of(problem, evidence)).split("\n## ")[0]
-    assert words(walk(first)) <= 510
+    assert words(walk(first)) <= 435
 
 
 def test_it_renders_where_nothing_was_measured(problem: Problem) -> None:

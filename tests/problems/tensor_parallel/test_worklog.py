@@ -179,7 +179,7 @@ def test_everything_that_the_scripts_state_is_told(page: Page) -> None:
 
 def test_the_first_screen_is_short(page: Page) -> None:
     first = render(TEMPLATE, page).split("\n## ")[0]
-    assert words(walk(first)) <= 380
+    assert words(walk(first)) <= 320
 
 
 @pytest.mark.parametrize("verdict", ["refuted", "undecided", "not measured"])

@@ -126,7 +126,7 @@ def test_everything_that_was_measured_is_told(problem: Problem, evidence: Tables
 
 def test_the_first_screen_is_short(problem: Problem, evidence: Tables) -> None:
     first = render(TEMPLATE, planted_study.page_of(problem, evidence)).split("\n## ")[0]
-    assert words(walk(first)) <= 490
+    assert words(walk(first)) <= 320
 
 
 def test_it_renders_where_nothing_was_measured(problem: Problem) -> None:
