@@ -3,8 +3,9 @@
 The cells of the case ``real-layers`` run it. The contenders of a shape are interleaved as those of
 the other cases (pooled.py): the operator as it dispatches, its plan without programmatic dependent
 launch (PDL), ``torch.mm`` and the candidates of cuBLASLt. No L2 holds such weights, and operands
-rotate, so every launch reads them from memory. Where rows of an operand or of C begin elsewhere
-than at multiples of 16 bytes, cuBLAS on padded rows is a contender as well.
+rotate, so every launch reads them from memory. PDL acts between launches of one graph, so each has
+several, also where a single set of operands exceeds L2. Where rows of an operand or of C begin
+elsewhere than at multiples of 16 bytes, cuBLAS on padded rows is a contender as well.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -54,7 +55,9 @@ LAYOUT = "nt"
 WIDTH = 64
 """N is padded to multiples of this, as GPT-2's vocabulary usually is; K to those of 16 bytes."""
 ELEMENTS = 1 << 30
-"""Numbers in the pool of operands: two of the largest weights."""
+"""Numbers in each of two pools of operands: the largest weights fit, and rotate."""
+LAUNCHES = 6
+"""Launches of a graph at least."""
 OPERATOR, WAITING, VIEW, COPIED = "operator", "waiting", "view", "copied"
 """Contenders: the operator, its plan without PDL; on padded rows the result a view, or copied."""
 FEW, ALL = "few rows", "all"
@@ -111,14 +114,14 @@ class Timing:
     def __init__(self, element: str, regime: Regime) -> None:
         prepare()
         self._element, self._regime = element, regime
-        self._pool = OperandPool(element, ELEMENTS)
+        self._pools = [OperandPool(element, ELEMENTS) for _ in range(2)]
         self._operator = Multiplier(element, CACHE)
         self._waiting = Library(element, CACHE, pdl=False)
 
     def row(self, shape: Shape) -> Row:
         """Return the µs of a shape's contenders; SystemExit if the operator's product is wrong."""
         problem = Problem(shape, LAYOUT)
-        reference = Reference(self._pool, problem)
+        reference = Reference(self._pools[0], problem)
         plan = self._operator.plan(problem)
 
         def multiplied(a: Any, b: Any, c: Any) -> None:
@@ -128,12 +131,13 @@ class Timing:
         for name, run in ours.items():
             if wrong := reference.of(run)["wrong"]:
                 raise SystemExit(f"{describe(problem)}: {name}, {plan.name}: {wrong}")
-        sets = self._pool.sets(problem)
-        pool = Pool(self._element, problem)
-        library = {f"lt{index}": pool.run(index) for index in pool.able(sets[0])}
+        sets = [operands for pool in self._pools for operands in pool.sets(problem)]
+        proposed = Pool(self._element, problem)
+        library = {f"lt{index}": proposed.run(index) for index in proposed.able(sets[0])}
         always = {"torch": torch_product(problem), **ours}
         if not all(problem.aligned):
             always |= {VIEW: Padded(problem, copied=False), COPIED: Padded(problem, copied=True)}
+        sets *= -(-LAUNCHES // len(sets))
         result = contest({"library": library}, always, sets, lambda _: None, self._regime)
         return {"shape": shape, "plan": plan.name, "finals": result["finals"]}
 

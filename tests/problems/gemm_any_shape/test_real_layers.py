@@ -101,8 +101,8 @@ def test_every_contender_of_a_shape_is_timed(
 ) -> None:
     asked: dict[str, Any] = {}
 
-    def contest(sides: Any, always: Any, _sets: Any, _at: Any, regime: Any) -> dict[str, Any]:
-        asked.update(sides=sides, always=always, regime=regime)
+    def contest(sides: Any, always: Any, sets: Any, _at: Any, regime: Any) -> dict[str, Any]:
+        asked.update(always=always, sets=sets, regime=regime)
         return {"finals": {name: [1.0] for name in (*always, *sides["library"])}}
 
     def library(_element: str, _cache: Path, *, pdl: bool) -> SimpleNamespace:
@@ -110,7 +110,13 @@ def test_every_contender_of_a_shape_is_timed(
 
     monkeypatch.setattr(real_layers, "contest", contest)
     monkeypatch.setattr(real_layers, "prepare", lambda: None)
-    monkeypatch.setattr(real_layers, "OperandPool", lambda *_: SimpleNamespace(sets=lambda _: [()]))
+    names = iter(("first", "second"))
+
+    def operands(*_: Any) -> SimpleNamespace:
+        name = next(names)
+        return SimpleNamespace(sets=lambda _: [name])
+
+    monkeypatch.setattr(real_layers, "OperandPool", operands)
     right = SimpleNamespace(of=lambda _: {"wrong": ""})
     monkeypatch.setattr(real_layers, "Reference", lambda *_: right)
     pool = SimpleNamespace(able=lambda _: [0, 2], run=lambda index: index)
@@ -122,6 +128,8 @@ def test_every_contender_of_a_shape_is_timed(
     timing = real_layers.Timing("bf16", real_layers.Regime(1, rounds=10))
     row = timing.row((1, 8192, 8192))
     assert asked["always"]["waiting"] == ("chosen", False)
+    assert asked["sets"] == ["first", "second"] * 3  # PDL acts between launches of a graph
+    assert asked["regime"].rounds == 10
     assert set(row["finals"]) == {"torch", "operator", "waiting", "lt0", "lt2"}
     assert set(timing.row((64, 50257, 768))["finals"]) >= {"view", "copied"}
     right.of = lambda _: {"wrong": "3 NaN"}
