@@ -32,7 +32,7 @@ def variables(cell: Cell, target: Target, overlays: list[str]) -> dict[str, str]
 
 def workload(cell: Cell, python: str) -> list[str]:
     """Return the command of a cell's process, with its profiler."""
-    return KINDS[cell.capture].wrap([python, f"{PROBLEM}/repro.py"], Path(OUT), cell.flags)
+    return KINDS[cell.capture].wrap([python, f"{PROBLEM}/{cell.script}"], Path(OUT), cell.flags)
 
 
 def mounts(problem: Problem, scratch: Path) -> list[Mount]:

@@ -82,7 +82,7 @@ class Local(OnHost):
             **_visible(self.node.target.gpus[: cell.gpus]),
             "TMPDIR": str((scratch / "tmp" / cell.id).resolve()),
         }
-        workload = [str(self._python), str((self._problem.folder / "repro.py").resolve())]
+        workload = [str(self._python), str((self._problem.folder / cell.script).resolve())]
         argv = KINDS[cell.capture].wrap(workload, out, cell.flags)
         return Command(argv, env, self._problem.folder.resolve())
 

@@ -61,6 +61,10 @@ def _folder(problem: Problem) -> Iterator[Mistake]:
         yield (), f"{what} (name it NUMBER-NAME, in lower-case letters, digits and '-')"
     elif not (problem.folder / SCRIPT).is_file():
         yield (), f"no {SCRIPT} beside it (write what its cells run: see CONTRIBUTING.md)"
+    for name, case in problem.cases.items():
+        if case.script != SCRIPT:
+            where: Place = ("cases", name, "script")
+            yield from _file(where, problem.folder, case.script, "beside the manifest")
 
 
 def _names(problem: Problem) -> Iterator[Mistake]:

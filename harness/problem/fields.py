@@ -33,6 +33,9 @@ Capability = Annotated[str, Field(pattern=r"^[0-9]{1,2}\.[0-9]\+?$")]
 Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
 """The name of an environment variable."""
 
+Script = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,59}\.py$")]
+"""The name of a script that lies beside the manifest."""
+
 MOST_ROUNDS = 1000
 Rounds = Annotated[int, Field(ge=1, le=MOST_ROUNDS)]
 

@@ -23,6 +23,7 @@ from harness.problem.fields import (
     Line,
     Name,
     Rounds,
+    Script,
     Text,
     Variable,
     one_line,
@@ -33,8 +34,6 @@ from harness.problem.settings import Settings
 
 _TIMED = frozenset({"s", "ms", "µs", "ns", "Hz", "MHz", "W", "J", "mJ", "%", "×"})
 """Units of what is measured, not counted: shares and factors are of times."""
-
-
 _MANY = Field(max_length=500)
 
 
@@ -80,6 +79,7 @@ class Case(_Model):
     label: Line
     params: dict[str, Any] = {}
     on_cpu: dict[str, Any] = Field({}, description="parameters that replace others on a CPU")
+    script: Script = Field("repro.py", description="what its cells run, beside the manifest")
     needs: Device | None = None
     capability: Capability | None = Field(None, description="as of a variant")
     rounds: Rounds | None = Field(None, description="of its timing cells, if not the capture's")

@@ -39,7 +39,8 @@ class Cell:
     ``gpus``: how many GPUs it uses; ``gpu_bytes``: the memory that it takes at most of each.
     ``loads_host``: it loads what the host's GPUs share, so no other cell runs or sets up beside it.
     ``caches``: the variant under whose name the code lies that it compiles. ``variables``: what its
-    process finds in its environment besides what the harness sets.
+    process finds in its environment besides what the harness sets. ``script``: what it runs, of the
+    problem's folder.
     """
 
     variant: str
@@ -59,6 +60,7 @@ class Cell:
     loads_host: bool = False
     caches: str = ""
     variables: dict[str, str] = field(default_factory=dict)
+    script: str = "repro.py"
 
     @property
     def id(self) -> str:
@@ -286,6 +288,8 @@ def _cell(
     variables = problem.variants[variant].variables
     made_from = [params, settings, capture.flags, device, lock, scripts, number]
     made_from += [variables] if variables else []
+    script = problem.cases[case].script
+    made_from += [script] if script != Cell.script else []
     return Cell(
         variant=variant,
         case=case,
@@ -304,6 +308,7 @@ def _cell(
         loads_host=problem.cases[case].loads_host,
         caches=problem.variants[variant].caches_of or variant,
         variables=variables,
+        script=script,
     )
 
 

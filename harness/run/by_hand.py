@@ -57,7 +57,7 @@ def main(script: Path, arguments: list[str]) -> NoReturn:
         INPUT: json.dumps(description | {"by_hand": True}),
         "PYTHONPATH": os.pathsep.join(paths),
     }
-    os.execv(sys.executable, [sys.executable, str(script)])  # noqa: S606 - the user's own script
+    os.execv(sys.executable, [sys.executable, str(script.with_name(cell.script))])  # noqa: S606 - the user's own script
 
 
 def _guarded() -> NoReturn:

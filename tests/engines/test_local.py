@@ -76,6 +76,11 @@ def test_the_command_of_each_capture_is_exactly_this(
     assert content["params"]["quantise"] == "float8wo"
 
 
+def test_a_case_can_have_a_script_of_its_own(engine: Local) -> None:
+    command = engine.command(replace(cell("timing"), script="other.py"), OUT, SCRATCH)
+    assert command.argv == [WORKLOAD[0], WORKLOAD[1].replace("repro.py", "other.py")]
+
+
 def test_a_cell_sees_the_targets_gpu_and_no_other(engine: Local, here: Target) -> None:
     assert here.gpu
     assert engine.command(cell("timing"), OUT, SCRATCH).env["CUDA_VISIBLE_DEVICES"] == here.gpu.uuid

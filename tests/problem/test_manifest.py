@@ -57,6 +57,12 @@ def test_every_committed_manifest_is_read(path: Path) -> None:
             "plain, caches_of: fast}\n  fast: {tunes: true, ",
             "it or 'fast' tunes",
         ),
+        (
+            "label: Small",
+            "label: Small, script: other.py",
+            "cases.small.script: no file 'other.py'",
+        ),
+        ("label: Small", "label: Small, script: ../other.py", "cases.small.script: "),
         ("timing: {}", "timing: {setings: {}}", "line 12: captures.timing.setings: no such key"),
         ("timing: {}", "timing: {cells: {big: all}}", "no case 'big'"),
         ("timing: {}", "timing: {cells: {small: [quick]}}", "no variant 'quick'"),

@@ -1,11 +1,13 @@
 """The plan: interleaved rounds, ids that change with their inputs, one tuning cell at a time."""
 
 import re
+import shutil
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from harness.engines import inside
 from harness.ground.errors import ManifestError, UsageError
 from harness.problem.manifest import find, load
 from harness.problem.model import Problem
@@ -86,6 +88,19 @@ def test_a_shared_workload_is_an_input_of_the_problems_that_use_it(tmp_path: Pat
             ids[content, bool(head)] = [cell.id for cell in cells]
     assert ids["a = 1", False] == ids["a = 2", False]
     assert not set(ids["a = 1", True]) & set(ids["a = 2", True])
+
+
+def test_a_case_names_the_script_that_its_cells_run(tmp_path: Path) -> None:
+    folder = written(tmp_path, GOOD)
+    (before, *_) = plan(load(folder), Selected(), "cpu")
+    shutil.copy(folder / "repro.py", folder / "other.py")
+    (same, *_) = plan(load(folder), Selected(), "cpu")
+    text = GOOD.replace("label: Small", "label: Small, script: other.py")
+    (cell, *_) = plan(load(written(tmp_path, text)), Selected(), "cpu")
+    assert (before.script, cell.script) == ("repro.py", "other.py")
+    assert cell.id not in (before.id, same.id)
+    command = inside.workload(cell, "python3")
+    assert command == ["python3", "/work/problem/other.py"]
 
 
 def test_cells_know_whose_compiled_code_they_find(tmp_path: Path) -> None:

@@ -90,6 +90,13 @@ def test_without_arguments_it_is_the_baseline_s_first_case(folder: Path) -> None
     assert Path(cell["out"]).is_dir()
 
 
+def test_a_case_with_a_script_of_its_own_runs_that(folder: Path) -> None:
+    (folder / "other.py").write_text('print("the other")')
+    manifest = folder / "problem.yaml"
+    manifest.write_text(manifest.read_text().replace("label: Small", "label: S, script: other.py"))
+    assert started(folder).stdout == "the other\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

@@ -23,7 +23,7 @@ from harness.report.page import Page
 from harness.report.sections import SECTIONS
 from harness.report.worklog import render
 from tests.support import conclusions, reports
-from tests.support.hgemm import ANY_SHAPE, Cell
+from tests.support.hgemm import ANY_SHAPE, Cell, layer_rows
 from tests.support.reading import walk, words
 from tests.support.small_evidence import Row, ceiling, in_three, tables
 
@@ -122,6 +122,9 @@ def measured(module: Callable[[str], ModuleType], problem: Problem, cases: list[
             keep(cell, regions, timed(module, planned.params))
         if planned.params["workload"] == "steps":
             keep_steps(cell)
+        if planned.params["workload"] == "layers":
+            real_layers = module("real_layers")
+            real_layers.keep(cell, layer_rows(real_layers))
         if planned.params["workload"] == "one":
             cell.fact("io_bytes", 1e6)
             found["counters"] += counters(problem, name)
