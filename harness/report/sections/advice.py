@@ -190,8 +190,16 @@ def _standing(gain: Gain) -> str:
     if gain.standing == "tie":
         equal = all(abs(end - 1) <= THRESHOLD for end in judged_ends(gain.lead))
         word = "tie," if equal else "not told apart,"
+        if not equal and _is_apart(gain.lead):
+            word = "not told apart at all clocks seen,"
     ahead = gain.standing == "described" and gain.lead.value < 1
     return f"ahead by {measured(gain.behind)}" if ahead else f"{word} {measured(gain.lead)}"
+
+
+def _is_apart(ratio: Measured) -> bool:
+    """Return whether an interval that no doubt widens is clear of 1 by more than 1 %."""
+    low, high = ratio.low or 0.0, ratio.high or math.inf
+    return ratio.clock_factor > 1 and (low > 1 + THRESHOLD or high < 1 - THRESHOLD)
 
 
 def _is_no_better(gain: Gain) -> bool:

@@ -5,7 +5,7 @@ from html import unescape
 
 import pytest
 
-from harness.analysis.claims import judge
+from harness.analysis.claims import AdviceResult, judge
 from harness.problem.model import Bound, Problem
 from harness.report.page import Page
 from harness.report.sections import advice, claims
@@ -70,6 +70,18 @@ def test_the_alternative_that_comes_closest_stands_beside_the_gain(
 def test_an_alternative_that_processes_hide_is_not_told_apart(study: Problem) -> None:
     page = judged(study, {**CLEAR, "low": {**CLEAR["low"], "other": 2.0}}, spread=0.05)
     assert rows_of(advice.advice(page))[1][2].startswith("Other: not told apart, ")
+
+
+def test_an_alternative_that_clocks_may_account_for_says_so(study: Problem) -> None:
+    page = judged(study, {**CLEAR, "low": {**CLEAR["low"], "other": 2.4}})
+    (result,) = page.results
+    assert isinstance(result, AdviceResult)
+    gains = tuple(
+        replace(gain, lead=replace(gain.lead, clock_factor=2.0, doubt="power cap"))
+        for gain in result.gains
+    )
+    told = rows_of(advice.advice(replace(page, results=[replace(result, gains=gains)])))[1][2]
+    assert told.startswith("Other: not told apart at all clocks seen, ")
 
 
 def test_what_an_advice_pays_with_is_a_cost_unless_it_is_better(study: Problem) -> None:
