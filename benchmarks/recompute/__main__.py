@@ -2,8 +2,8 @@
 
 Reads problem.yaml and Parquet with PyYAML and polars alone, by what docs/statistics.md and
 docs/glossary.md say of a value. Compares values, the ends of intervals and verdicts with those of
-``harness check --json``; prints what differs, what is left out and why, and the counts. Ends of one
-process and of eight or more are drawn at random, and left out.
+``harness check --json``; prints the differences, the claims that are not computed with their
+reasons, and the counts. Ends of one process and of eight or more are drawn at random, and left out.
 
     python -m benchmarks.recompute            # every report
     python -m benchmarks.recompute --check    # exit code 1 if anything differs

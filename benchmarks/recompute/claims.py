@@ -73,8 +73,10 @@ def members(
     evidence: Path, metric: dict[str, Any], region: str, variant: str, case: str
 ) -> list[list[float]]:
     """Return each shape's medians, one a process, of a region that is a group of several shapes."""
+    if "members" not in metric:
+        return []
     by_round = list(cells(evidence, metric, variant, case).values())
-    if "members" not in metric or not by_round:
+    if not by_round:
         return []
     start = metric["members"] + "."
     groups = table(evidence, "facts").filter(

@@ -17,11 +17,10 @@ import polars as pl
 
 from harness.analysis.annotations import is_capture
 from harness.analysis.units import counted
-from harness.evidence.capture import IN_SCOPE
+from harness.evidence.capture import IN_SCOPE, MODULE_NUMBER
 
 _REPLAY = ("correlation", "device")
 """What operations of one replay have in common."""
-_NUMBER = re.compile(r"_\d+$")
 _SHOWN = 60
 
 _Operation = tuple[str, str | None]
@@ -146,7 +145,7 @@ def _graphs(launches: pl.DataFrame) -> list[_Captured]:
 
 
 def _role(scope: str) -> str:
-    return IN_SCOPE.join(_NUMBER.sub("", part) for part in scope.split(IN_SCOPE))
+    return IN_SCOPE.join(re.sub(MODULE_NUMBER, "", part) for part in scope.split(IN_SCOPE))
 
 
 def _equal_replays(ops: pl.DataFrame) -> dict[tuple[int, tuple[_Operation, ...]], list[_Key]]:

@@ -152,12 +152,12 @@ def _folders_of_captures(a: "CaptureFiles", b: "CaptureFiles", ranges: str | Non
         "only_b": pairing.only_b,
         "not_read": [str(error) for error in refused],
     }
-    lines = [
-        f"Only in {side}: {label}."
+    only_a, only_b = (
+        [f"Only in {side}: {label}." for label in labels]
         for side, labels in (("A", pairing.only_a), ("B", pairing.only_b))
-        for label in labels
-    ]
-    lines += [f"Not read: {error}" for error in refused]
+    )
+    unread = [f"Not read: {error}" for error in refused]
+    lines = only_a + only_b + unread
     if len(compared) == 1 and not lines:
         document = compared[0].document
     return _Compared(
@@ -165,7 +165,7 @@ def _folders_of_captures(a: "CaptureFiles", b: "CaptureFiles", ranges: str | Non
         [part for each in compared for part in each.parts],
         [pair for each in compared for pair in each.pairs],
         lines,
-        [line for line in lines if not line.startswith("Only in B")],
+        only_a + unread,
     )
 
 

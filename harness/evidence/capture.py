@@ -22,6 +22,9 @@ MARK_OF_TIME = r"^(?:ProfilerStep#\d+|step:.*|phase:.*)$"
 """Names of ranges that mark time, not a place in the program: a regular expression."""
 IN_SCOPE = " / "
 """What stands between the names of a scope, the outermost first."""
+MODULE_NUMBER = r"_\d+$"
+"""What torch.profiler counts the modules of a class by, at the end of their names: a regular
+expression."""
 NO_STACK = "unknown (no stack recorded)"
 """The site of a block of which a snapshot has no stack."""
 _NS_OF_S = 1e9

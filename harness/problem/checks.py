@@ -9,16 +9,13 @@ from pathlib import Path, PurePosixPath
 
 from harness.evidence.kinds import KINDS, filling
 from harness.problem.claim_checks import claims
-from harness.problem.fields import DEVICES, MOST_ROUNDS
+from harness.problem.fields import DEVICES, MOST_ROUNDS, SCRIPT
 from harness.problem.located_yaml import Mistake, Place, shown
 from harness.problem.model import Metric, Problem, Variant
 from harness.problem.names import SECTIONS, Names, twice
 from harness.problem.needed import FOLDER
 from harness.problem.scripts import Scripts, is_file
 from harness.problem.settings import Settings
-
-SCRIPT = "repro.py"
-"""The script of a problem that each of its cells runs."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,59}")

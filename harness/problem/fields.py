@@ -33,6 +33,8 @@ Capability = Annotated[str, Field(pattern=r"^[0-9]{1,2}\.[0-9]\+?$")]
 Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
 """The name of an environment variable."""
 
+SCRIPT = "repro.py"
+"""The script of a problem that its cells run, where their case names no other."""
 Script = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,59}\.py$")]
 """The name of a script that lies beside the manifest."""
 

@@ -17,6 +17,7 @@ from pydantic import (
 from harness.evidence.kinds import KINDS
 from harness.problem import sources
 from harness.problem.fields import (
+    SCRIPT,
     Capability,
     CaptureKind,
     Device,
@@ -79,7 +80,7 @@ class Case(_Model):
     label: Line
     params: dict[str, Any] = {}
     on_cpu: dict[str, Any] = Field({}, description="parameters that replace others on a CPU")
-    script: Script = Field("repro.py", description="what its cells run, beside the manifest")
+    script: Script = Field(SCRIPT, description="what its cells run, beside the manifest")
     needs: Device | None = None
     capability: Capability | None = Field(None, description="as of a variant")
     rounds: Rounds | None = Field(None, description="of its timing cells, if not the capture's")

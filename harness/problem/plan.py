@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.evidence.kinds import KINDS
 from harness.ground.errors import NothingToRunError, UsageError
-from harness.problem.fields import MOST_ROUNDS, CaptureKind, Device
+from harness.problem.fields import MOST_ROUNDS, SCRIPT, CaptureKind, Device
 from harness.problem.model import Problem
 from harness.problem.names import nearest
 from harness.problem.needs import Spot, Use, uses
@@ -60,7 +60,7 @@ class Cell:
     loads_host: bool = False
     caches: str = ""
     variables: dict[str, str] = field(default_factory=dict)
-    script: str = "repro.py"
+    script: str = SCRIPT
 
     @property
     def id(self) -> str:
@@ -289,7 +289,7 @@ def _cell(
     made_from = [params, settings, capture.flags, device, lock, scripts, number]
     made_from += [variables] if variables else []
     script = problem.cases[case].script
-    made_from += [script] if script != Cell.script else []
+    made_from += [script] if script != SCRIPT else []
     return Cell(
         variant=variant,
         case=case,

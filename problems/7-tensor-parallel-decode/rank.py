@@ -118,7 +118,7 @@ class Rank:
         return hidden_states(self.shape, self.params["batch"], number, self.device)
 
     def exact(self) -> Tensor:
-        """Return what the whole stack computes of input 0 in fp32; computed once."""
+        """Return the output of the whole stack for input 0 in fp32; computed once."""
         if self._exact is None:
             self._exact = reference(self.shape, self.sizes, self.input(0), torch.float32)
         return self._exact
@@ -141,7 +141,7 @@ class Rank:
         return int((both[0] != both[1]).sum())
 
     def measure_link(self) -> dict[str, list[float]]:
-        """Return what the link reaches: see ``Link.measured``."""
+        """Return the rates and times of the link: see ``Link.measured``."""
         self._links = self._links or Link(self.number, self.arena())
         measured = self._links.measured()
         self.meet()

@@ -52,7 +52,7 @@ class Stack:
 
 
 def reference(shape: Shape, sizes: tuple[int, int, int], x: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return what the whole, unsharded stack computes of x in ``dtype``, [batch, width].
+    """Return the output of the whole, unsharded stack for x in ``dtype``, [batch, width].
 
     It shares no code with ``Stack.step`` but the weights and RoPE.
     """

@@ -15,14 +15,12 @@ from harness.analysis.diagnose.finding import Evidence
 from harness.analysis.diagnose.timeline_tracks import Track
 from harness.analysis.diagnose.timeline_view import TimelineView
 from harness.analysis.idle import host_calls, recording_cost
-from harness.evidence.capture import IN_SCOPE, MARK_OF_TIME
+from harness.evidence.capture import IN_SCOPE, MARK_OF_TIME, MODULE_NUMBER
 
 _MOST = 0.5
 """Of a cause's idle time: with less before one kernel, others together cost as much or more."""
 _CODE, _ASIDE = "host code", 0.1
 _COPY = re.compile(r"\[CUDA memcpy (\w)\w*-to-(\w)\w*\].*")
-_NUMBER = r"_\d+$"
-"""Of a module, which torch.profiler counts by its class."""
 _SHORT = 40
 """Letters of a name: two of them fit two printed lines."""
 
@@ -173,7 +171,7 @@ def _in_operators(track: Track, rows: pl.DataFrame) -> pl.DataFrame:
     place = pl.when(telling).then("operator").otherwise(scopes.list.last())
     part = pl.element()
     apart = part.str.contains(MARK_OF_TIME) | (part == (track.steps.ranges or ""))
-    within = scopes.list.eval(part.filter(~apart).str.replace(_NUMBER, ""))
+    within = scopes.list.eval(part.filter(~apart).str.replace(MODULE_NUMBER, ""))
     return found.with_columns(place=place, within=within).drop(
         "next_ns", "correlation", "operator", "scope"
     )

@@ -6,10 +6,10 @@ from typing import Literal
 
 from harness.analysis.diff.cells import CellDiff
 from harness.analysis.diff.significance import LEAST, difference
+from harness.analysis.statistics import LEVEL
 from harness.analysis.students_t import Difference
 from harness.analysis.units import counted
 
-_LEVEL = 0.99
 _DECISIVE = ("GPU", "clock control", "cache control")
 """Conditions that set a kernel's time under Nsight Compute."""
 
@@ -40,7 +40,7 @@ def judged(diff: CellDiff, most: float) -> Judged | None:
     if diff.gpu:
         time = "a step" if any(diff.gpu.ranges) else "the capture"
         both = diff.gpu.a_step(diff.gpu.a_ns, diff.gpu.b_ns)
-        spread = difference(*diff.gpu.each_step, _LEVEL)
+        spread = difference(*diff.gpu.each_step, LEVEL)
     elif diff.counters:
         time, spread = "the profiled kernels", None
         a, b = (sum(kernel.time_ns[side] for kernel in diff.counters) for side in (0, 1))
