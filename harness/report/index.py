@@ -22,7 +22,8 @@ PARTIAL = ".partial"
 _HEAD = (
     "# Worklogs\n\n"
     "One card per study. `harness run` made each report on the GPU that its card names, and"
-    " `harness check` judged its claims."
+    " `harness check` judged its claims. *Described* is what was measured and not tested: the claim"
+    " or its bound is newer than the run, or a time comes from fewer than three processes."
 )
 
 

@@ -135,7 +135,7 @@ def _rival(problem: Problem, result: AdviceResult) -> Markdown:
         places = _apart([problem.cases[gain.case].label for gain in compared])
         place = places[compared.index(nearest)]
         where = f" at {_whole(escape(place))}" if compared[1:] else ""
-        note = " (no gain)" if _is_no_better(nearest) else ""
+        note = " (no gain)" if nearest.standing != "tie" and _is_no_better(nearest) else ""
         parts.append(f"{label}: {_standing(nearest)}{where}{note}")
     else:
         parts.append("none measured")

@@ -121,7 +121,8 @@ def _named(rows: Rows, names: list[str], across: DecadeAxis, upward: ValueAxis) 
     """Return the lines of each series' name and where they stand, in data units.
 
     ``left`` and ``at``: a name's left end and middle; ``near_x`` and ``near_y``: the end of the
-    leader to it.
+    leader to it, which is the line's own end where a leader would cross the plot and look like a
+    measured level.
     """
     ends = {name: max(_of(rows, name), key=_size_of) for name in names}
     places = _inside(rows, ends, across, upward)
@@ -129,7 +130,9 @@ def _named(rows: Rows, names: list[str], across: DecadeAxis, upward: ValueAxis) 
     tops = [HEIGHT - upward.pixel(ends[name]["value"]) for name in right]
     step = 4 + max((_height(name) for name in right), default=0)
     for name, top in zip(right, apart(tops, HEIGHT, step), strict=True):
-        places[name] = (_PLOT + 3 * GAP, top), (_PLOT + 2 * GAP, top)
+        end = _spot(ends[name], across, upward)
+        near = (_PLOT + 2 * GAP, top) if end[0] > _PLOT - _NEAR else end
+        places[name] = (_PLOT + 3 * GAP, top), near
     return [
         ends[name]
         | {"left": across.value(left), "at": upward.value(HEIGHT - top), "line": line}
@@ -147,22 +150,28 @@ def _inside(
 
     Each is the name's left end and middle, and the end of the leader to it.
     """
-
-    def spot(row: dict[str, Any]) -> Spot:
-        return across.pixel(row["size"]), HEIGHT - upward.pixel(row["value"])
-
-    drawn = [[spot(row) for row in sorted(_of(rows, name), key=_size_of)] for name in ends]
-    free = Free((_PLOT, HEIGHT), [spot(row) for row in rows], drawn)
+    spots = [_spot(row, across, upward) for row in rows]
+    drawn = [
+        [_spot(row, across, upward) for row in sorted(_of(rows, name), key=_size_of)]
+        for name in ends
+    ]
+    free = Free((_PLOT, HEIGHT), spots, drawn)
     last = max(map(_size_of, rows))
     places = {}
     for name, end in ends.items():
         if end["size"] < last:
             width = max(text_width(line, FONT) for line in _lines(name)) + GAP
-            box = free.take(spot(end), width, _height(name), _NEAR)
+            at = _spot(end, across, upward)
+            box = free.take(at, width, _height(name), _NEAR)
             if box:
                 middle = (box.top + box.bottom) / 2
-                places[name] = (box.left + GAP / 2, middle), box.nearest(spot(end))
+                places[name] = (box.left + GAP / 2, middle), box.nearest(at)
     return places
+
+
+def _spot(row: dict[str, Any], across: DecadeAxis, upward: ValueAxis) -> Spot:
+    """Return where a row's point lies, in pixels from the plot's upper left corner."""
+    return across.pixel(row["size"]), HEIGHT - upward.pixel(row["value"])
 
 
 def _of(rows: Rows, series: str) -> Rows:

@@ -87,15 +87,15 @@ def _sentence(answers: list[Answer]) -> Markdown:
         else ""
     )
     limits = (
-        f" The other {bounds} run at a limit of the GPU: the diagnosis calls them healthy, names"
-        " the limit second, and predicts no gain, as the twin gains by needing less."
+        f" At a limit of the GPU ({bounds}) it calls a specimen healthy first, names the limit"
+        " second, and predicts no gain, as the twin gains by needing less."
         if bounds
         else ""
     )
     healthy = len(answers) - alarms - undecided
     return Markdown(
-        f"Of **{len(answers)}** specimens the diagnosis names the planted bottleneck in"
-        f" **{len(right)}**, in {len(right) - bounds} of them first.{limits} It names a bottleneck"
+        f"Of {len(answers)} specimens the diagnosis names the planted bottleneck first in"
+        f" {len(right) - bounds}, and at all in {len(right)}.{limits} It names a bottleneck"
         f" in **{alarms}** of the healthy twins: it calls {healthy} healthy and leaves {undecided}"
         f" open.{gain}"
     )
@@ -109,9 +109,9 @@ def _margins(answers: list[Answer]) -> Markdown:
     nearest = min(known, key=lambda case: known[case])
     return Markdown(
         " Thresholds are ceilings of the hardware, or stand with their source in the code, and were"
-        " set with these specimens in sight. The nearest threshold would have to move by"
-        f" {100 * median(known.values()):.0f} % in the median to miss a specimen, and by"
-        f" {100 * known[nearest]:.0f} % at least ({escape(nearest)})."
+        " set with these specimens in sight. A specimen lies beyond the threshold that names it by"
+        f" {100 * median(known.values()):.0f} % in the median; the nearest, {escape(nearest)}, by"
+        f" {100 * known[nearest]:.0f} %."
     )
 
 

@@ -1,5 +1,6 @@
 """A metric over the sizes of several cases: each line's values, and its name at its end."""
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -85,6 +86,21 @@ def test_a_line_that_ends_early_is_named_there_if_there_is_room(problem: Problem
     assert texts["Slow"].left > texts["4096"].left
     assert texts["Fast, with a long label"].right < texts["4096"].left
     assert figures.overlapping(svg or "") == []
+
+
+def test_a_line_that_ends_early_without_room_for_its_name_has_no_leader() -> None:
+    rows = [
+        {"series": name, "size": size, "value": value}
+        for name, size, value in (
+            ("whole", 1, 1.0),
+            ("whole", 4096, 9.0),
+            ("early, and too long a name to stand inside " * 12, 1, 3.0),
+        )
+    ]
+    svg = sweep.draw(rows, "time, µs", "M")
+    ends = re.findall(r'<line [^>]*x2="([-\d.]+)" y2="([-\d.]+)"[^>]*stroke-dasharray="2,3"', svg)
+    lengths = {round(math.hypot(float(x), float(y))) for x, y in ends}
+    assert 0 in lengths and max(lengths) <= 40
 
 
 def test_values_that_lie_close_are_drawn_from_0_at_their_sizes(problem: Problem) -> None:
