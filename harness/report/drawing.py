@@ -1,8 +1,9 @@
-"""Drawings without axes: boxes and lines of text, each at a place in pixels."""
+"""Drawings without axes: boxes, arrows and lines of text, each at a place in pixels."""
 
+import math
 from typing import Any
 
-from harness.report.chart import CARD, FONT, INK, Figure, Rows, svg
+from harness.report.chart import CARD, FAINT, FONT, INK, Figure, Rows, svg
 from harness.report.colours import text_on
 from harness.report.labels import text_width
 
@@ -12,6 +13,8 @@ LINE = 19
 """Pixels from a line of text to the next."""
 _BESIDE = 6
 """Pixels that a text in a box leaves free, left and right together."""
+_HEAD = 9
+"""Pixels from the point of an arrow's head to its base."""
 
 
 class Drawing:
@@ -24,6 +27,7 @@ class Drawing:
         self._size, self._gap = (width, height), gap
         self.boxes: Rows = []
         self.texts: Rows = []
+        self.arrows: Rows = []
 
     def box(
         self, at: tuple[float, float], size: tuple[float, float], colour: str, text: str = ""
@@ -39,6 +43,20 @@ class Drawing:
     ) -> None:
         """Add a line of text; y is that of its middle, x that of its left, center or right."""
         self.texts.append({"x": at[0], "y": at[1], "text": text, "align": align, "colour": colour})
+
+    def arrow(
+        self, start: tuple[float, float], end: tuple[float, float], colour: str = FAINT
+    ) -> None:
+        """Add an arrow whose point is at ``end``."""
+        (x, y), (x2, y2) = start, end
+        length = math.hypot(x2 - x, y2 - y)
+        across, down = (x2 - x) / length, (y2 - y) / length
+        base = (x2 - _HEAD * across, y2 - _HEAD * down)
+        half = _HEAD / 2
+        sides = [(base[0] - side * down, base[1] + side * across) for side in (half, -half)]
+        for (from_x, from_y), (to_x, to_y) in ((start, end), *((each, end) for each in sides)):
+            line = {"x": from_x, "y": from_y, "x2": to_x, "y2": to_y, "colour": colour}
+            self.arrows.append(line)
 
     def key(self, at: tuple[float, float], entries: dict[str, str]) -> None:
         """Add a line that says what each colour means; ``entries``: texts by colour."""
@@ -59,6 +77,11 @@ class Drawing:
         chart = alt.Chart(alt.NamedData("boxes"))
         box = chart.mark_rect(aria=False, stroke=CARD, strokeWidth=self._gap)
         layers: Any = box.encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=colour)
+        if self.arrows:
+            line = alt.Chart(alt.Data(values=self.arrows)).mark_rule(
+                aria=False, strokeWidth=1.5, strokeCap="round"
+            )
+            layers += line.encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=colour)
         for align in ("left", "center", "right"):
             texts = [text for text in self.texts if text["align"] == align]
             words = alt.Chart(alt.Data(values=texts)).mark_text(

@@ -26,6 +26,17 @@ def test_a_text_without_room_in_its_box_is_left_out() -> None:
     assert drawing.texts == [] and len(drawing.boxes) == 1
 
 
+def test_an_arrow_ends_in_a_head_at_its_point() -> None:
+    drawing = Drawing(200, 100)
+    drawing.arrow((10, 20), (110, 20))
+    shaft, *head = drawing.arrows
+    assert [shaft[key] for key in ("x", "y", "x2", "y2")] == [10, 20, 110, 20]
+    assert [(each["x2"], each["y2"]) for each in head] == [(110, 20)] * 2
+    assert all(10 < each["x"] < 110 for each in head)
+    assert sum(each["y"] for each in head) == 40 and head[0]["y"] != 20
+    assert drawing.svg().count("<line ") == 3
+
+
 def test_the_widest_drawing_is_legible_on_a_phone() -> None:
     drawing = Drawing(MOST_WIDE, 50)
     drawing.text((0, 10), "text")

@@ -23,17 +23,19 @@ class Step(NamedTuple):
     ended: float
 
 
-def ring(stages: int, load: float, count: int) -> list[Step]:
+def ring(stages: int, load: float, count: int, per_tile: int = 0, store: float = 0.0) -> list[Step]:
     """Return the first ``count`` steps of a ring of stages; a step is multiplied in a time of 1.
 
     ``load``: from issuing a load to its arrival. The producer issues in order, once the stage is
-    empty; the consumer multiplies in order, once it is full.
+    empty; the consumer multiplies in order, once it is full. It stores a tile after ``per_tile``
+    steps.
     """
     steps: list[Step] = []
     for number in range(count):
         empty = steps[number - stages].ended if number >= stages else 0.0
         issued = max(empty, steps[-1].issued + _ISSUE if steps else 0.0)
-        begun = max(issued + load, steps[-1].ended if steps else 0.0)
+        pause = store if per_tile and number % per_tile == 0 else 0.0
+        begun = max(issued + load, steps[-1].ended + pause if steps else 0.0)
         steps.append(Step(number % stages, issued, issued + load, begun, begun + 1))
     return steps
 
