@@ -21,8 +21,10 @@ _SHOWN: tuple[Verdict, ...] = ("reproduced", "tie", "undecided", "described")
 _MOST_LABELS = 4
 
 
-def advice(page: Page) -> Markdown:
+def advice(page: Page, *, first: int | None = None) -> Markdown:
     """Return the table of advice: gain, best alternative, range, cost and verdict of each.
+
+    ``first``: how many rows stand there at once; the others are folded away. Without it all do.
 
     Reproduced advice comes first, each verdict in the manifest's order: its author puts first what
     who has the problem should do. Refuted advice is left out: the claims' table names the better
@@ -37,11 +39,20 @@ def advice(page: Page) -> Markdown:
     unmeasured = [result for result in results if result.verdict == "not measured"]
     none = Markdown("" if unmeasured else "*No advice is borne out on this target.*")
     parts = [
-        _table(page, shown) if shown else none,
+        _table(page, shown[:first]) if shown else none,
+        _more(page, shown[first:] if first else []),
         _folded(page, shown),
         _unmeasured(unmeasured),
     ]
     return Markdown("\n\n".join(part for part in parts if part))
+
+
+def _more(page: Page, results: Sequence[AdviceResult]) -> Markdown:
+    """Return further rows, folded away below what they advise."""
+    if not results:
+        return Markdown("")
+    told = "; ".join(prose(result.claim.statement).rstrip(".") for result in results)
+    return details(page, f"More advice: {told}", lambda: _table(page, results))
 
 
 def _table(page: Page, results: Sequence[AdviceResult]) -> Markdown:

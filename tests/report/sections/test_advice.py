@@ -180,6 +180,22 @@ def test_what_is_reproduced_comes_first_in_the_manifests_order(study: Problem) -
     assert f"\n\n- Tie: {why} ([`unclear`](#unclear))." in unescape(shown)
 
 
+def test_rows_after_the_first_are_folded_away_below_what_they_advise(study: Problem) -> None:
+    (best,) = study.claims
+    others = [
+        best.model_copy(update={"id": name, "at": [name], "statement": f"Take it at {name}."})
+        for name in ("low", "high")
+    ]
+    study = study.model_copy(update={"claims": [best, *others]})
+    shown = advice.advice(judged(study, CLEAR), first=1)
+    at_once, folded = shown.split("<details>", 1)
+    assert [row[0] for row in rows_of(at_once)[1:]] == ["Take `fast`."]
+    assert folded.startswith("\n<summary>More advice: Take it at low; Take it at high</summary>")
+    table = folded.split("</details>")[0]
+    assert [row[0] for row in rows_of(table)[1:]] == ["Take it at low.", "Take it at high."]
+    assert "More advice" not in advice.advice(judged(study, CLEAR), first=3)
+
+
 def test_what_was_not_measured_is_told_below(study: Problem) -> None:
     shown = advice.advice(judged(study, {"low": CLEAR["low"]}))
     assert "*Not measured: Take `fast`.*" in shown
