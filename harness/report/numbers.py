@@ -49,6 +49,15 @@ def measured(metric: Measured, *, interval: bool = True) -> Markdown:
     return _shown(metric, interval=interval, brackets=metric.unit == "×")
 
 
+def shown_spread(metric: Measured) -> tuple[float, float] | None:
+    """Return the least and most of a process that stand in place of an interval, if they do.
+
+    Student's point of two values is 63.7: their interval says nothing that they do not.
+    """
+    low, high = metric.low or 0.0, metric.high or 0.0
+    return metric.spread if metric.rounds == 2 or high > _WIDE * low > 0 else None
+
+
 def in_cell(metric: Measured) -> Markdown:
     """Return a metric in a table's cell, where only asymmetric intervals have brackets."""
     return _shown(metric, interval=True, brackets=False)
@@ -94,9 +103,8 @@ def _shown(metric: Measured, *, interval: bool, brackets: bool) -> Markdown:
     places = _places(value, half)
     if not interval or metric.samples < 2:
         return Markdown(_with(number(value), escape(unit)))
-    # Student's point of two values is 63.7: their interval says nothing that they do not.
-    if metric.spread is not None and (metric.rounds == 2 or high > _WIDE * low > 0):
-        least, most = (end / scale for end in metric.spread)
+    if (spread := shown_spread(metric)) is not None:
+        least, most = (end / scale for end in spread)
         return Markdown(_by_process(value, least, most, unit))
     if round(half, places) == 0:
         return Markdown(_with(number(value, _digits(value, half)), escape(unit)))

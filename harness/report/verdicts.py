@@ -18,11 +18,12 @@ from harness.analysis.verdict import (
     is_sampled,
     judged_ends,
     limits,
+    place,
 )
 from harness.problem.model import Bound, Problem
 from harness.report.columns import DASH
 from harness.report.escape import Markdown
-from harness.report.numbers import between, bounds, in_cell, in_full, measured
+from harness.report.numbers import between, bounds, in_cell, in_full, measured, shown_spread
 
 _FAILED: tuple[Verdict, ...] = ("refuted", "tie", "undecided")
 _UNTESTED: tuple[Verdict, ...] = ("described", "not measured")
@@ -38,6 +39,29 @@ def why(problem: Problem, result: ClaimResult) -> str:
     if result.verdict == "not measured":
         return result.measured.why
     return _why_not(result.measured, result.claim.bound, result.verdict)
+
+
+def hidden(result: ClaimResult) -> str:
+    """Return what leaves a bound undecided that the ends of its printed value do not show.
+
+    "" where they lie on both sides of the bound, or where the verdict is another one.
+    """
+    value = result.measured
+    if not isinstance(result, BoundResult) or result.verdict != "undecided":
+        return ""
+    if math.isinf(value.clock_factor):
+        return ""
+    bound, judged = limits(result.claim.bound), judged_ends(value)
+    printed = shown_spread(value) or (value.low or 0.0, value.high or 0.0)
+    if place(printed, bound, sampled=False) == "undecided":
+        return ""
+    margin = f"less than {100 * THRESHOLD:g} %"
+    if (side := place(judged, bound, sampled=False)) != "undecided":
+        return f"{margin} to spare" if side == "inside" else f"missed by {margin}"
+    ends = between(*judged, value.unit)
+    if value.clock_factor > 1:
+        return f"widened for clocks or GPUs to {ends}"
+    return f"its interval is {ends}"
 
 
 def by_verdict(results: Iterable[ClaimResult]) -> dict[str, int]:

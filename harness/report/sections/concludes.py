@@ -38,13 +38,14 @@ def concludes(page: Page, *ids: str, caller: Callable[[], str]) -> Markdown:
 def verdict(page: Page, name: str) -> Markdown:
     """Return a claim's verdict and its bound, for a sentence that states the measured value.
 
-    Such as "undecided, claimed ≥ 3.5×"; where nothing was measured, that alone. ManifestError if
-    there is no such claim.
+    Such as "undecided, claimed ≥ 3.5×", with what leaves it undecided if the value does not show
+    it; where nothing was measured, that alone. ManifestError if there is no such claim.
     """
     (result,) = _named(page, (name,))
     if result.verdict == "not measured":
         return link(page, result)
-    return Markdown(f"{link(page, result)}, {escape(_claimed(result))}")
+    told = "; ".join(filter(None, [_claimed(result), verdicts.hidden(result)]))
+    return Markdown(f"{link(page, result)}, {escape(told)}")
 
 
 def _named(page: Page, ids: tuple[str, ...]) -> list[ClaimResult]:

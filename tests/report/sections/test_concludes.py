@@ -1,6 +1,7 @@
 """A conclusion stands only while its claims do."""
 
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from harness.analysis.claims import judge
 from harness.ground.errors import ManifestError
 from harness.problem.model import Bound, Problem
 from harness.report.page import Page
+from harness.report.sections import concludes
 from harness.report.worklog import render
 from tests.support.pages import timed_page
 
@@ -71,6 +73,35 @@ def test_a_claim_that_is_undecided_gives_what_was_measured_and_its_bound(
     assert f"[Undecided](#faster): {told}" in text
     assert "It holds" not in text
     assert "Fast is faster" not in text
+
+
+@pytest.mark.parametrize(
+    ("ends", "spread", "factor", "told"),
+    [
+        ((0.45, 0.55), (0.48, 0.53), 1.0, ""),
+        ((0.1, 0.9), (0.40, 0.45), 1.0, "; its interval is 0.1 to 0.9×"),
+        ((0.1, 0.9), (0.40, 0.60), 1.0, ""),
+        ((0.40, 0.49), (0.42, 0.47), 1.1, "; widened for clocks or GPUs to 0.364 to 0.539×"),
+        ((0.40, 0.498), (0.42, 0.49), 1.0, "; less than 1 % to spare"),
+        ((0.502, 0.6), (0.51, 0.59), 1.0, "; missed by less than 1 %"),
+    ],
+    ids=["seen", "behind the spread", "seen in the spread", "clocks", "spare", "missed"],
+)
+def test_an_undecided_verdict_says_what_its_value_does_not_show(
+    example: Problem,
+    ends: tuple[float, float],
+    spread: tuple[float, float],
+    factor: float,
+    told: str,
+) -> None:
+    page = judged(example, 2.0, 1.0, bound=Bound(below=0.5))
+    doubtful = replace(
+        page.results[0].measured, value=0.45, low=ends[0], high=ends[1], samples=5,
+        rounds=5, spread=spread, clock_factor=factor,
+    )  # fmt: skip
+    result = replace(page.results[0], measured=doubtful, verdict="undecided")
+    shown = concludes.verdict(replace(page, results=[result]), "faster")
+    assert unescape(shown) == f"[undecided](#faster), claimed ≤ 0.5×{told}"
 
 
 WHY = "the claim's bound was ≤ 2 when the run began"
