@@ -37,6 +37,8 @@ def browse(
 
     build.check_installed()
     site = output or checkout.site()
+    if output:
+        files.check_output_folder(output, "a site of harness browse", build.MARK)
     files.check_writable(site)
     with Waiting() as waiting:
         studies, complaints = _studies(waiting)

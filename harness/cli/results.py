@@ -10,7 +10,21 @@ from harness.cli import output
 if TYPE_CHECKING:
     from harness.report.check_results import Result
 
-Junit = Annotated[Path | None, typer.Option(metavar="FILE", help="Also write JUnit XML here.")]
+
+def _checked(junit: Path | None) -> Path | None:
+    """Return the path, if no file is lost by writing JUnit XML there."""
+    from harness.ground import files
+    from harness.report import check_results
+
+    if junit:
+        files.check_output(junit, "JUnit XML", check_results.is_junit)
+    return junit
+
+
+Junit = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Also write JUnit XML here.", callback=_checked),
+]
 Github = Annotated[
     bool, typer.Option("--github", help="Also print annotations for GitHub Actions.")
 ]

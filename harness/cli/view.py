@@ -11,6 +11,15 @@ if TYPE_CHECKING:
     from harness.evidence.subject import CaptureFiles, Folder, Subject
 
 
+def _checked(output: Path) -> Path:
+    """Return the path, if no file is lost by writing a page there."""
+    from harness.ground import files
+    from harness.view import document
+
+    files.check_output(output, "a page of harness view", document.is_page)
+    return output
+
+
 def view(
     subjects: Annotated[
         list[str],
@@ -21,7 +30,10 @@ def view(
     ],
     captured_by: CapturedBy = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The file to write.", metavar="FILE")
+        Path,
+        typer.Option(
+            "--output", "-o", help="The file to write.", metavar="FILE", callback=_checked
+        ),
     ] = Path("view.html"),
 ) -> None:
     """Write a page to look at captures in a browser.

@@ -3,6 +3,7 @@
 import shutil
 import tarfile
 import tempfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,9 +39,11 @@ class PackedReport:
 def pack(problem: Problem, report: Path, archive: Path, private: Private) -> PackedReport:
     """Write ``archive`` (.tar.gz) with the report that a pull request adds.
 
-    UsageError for a report that is not committed: of a CPU, or a partial or unfinished one. A
-    capture that holds a private word in plain bytes stays behind.
+    UsageError for a report that is not committed: of a CPU, or a partial or unfinished one; and for
+    another file in the place of ``archive``. A capture that holds a private word in plain bytes
+    stays behind.
     """
+    files.check_output(archive, "an archive of harness contribute", _is_archive)
     subject = door.report(report)
     _check(report, subject.origin)
     with tempfile.TemporaryDirectory(prefix="contribution-") as scratch:
@@ -76,6 +79,15 @@ def without_names(table: "pl.DataFrame", private: Private) -> "pl.DataFrame":
             replaced = pl.col(column).cast(pl.String).replace(changed).cast(kind)
             table = table.with_columns(replaced)
     return table
+
+
+def _is_archive(head: bytes) -> bool:
+    """Return whether a file begins as an archive of ours: with a file below reports/."""
+    try:
+        first = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(head, tarfile.BLOCKSIZE)
+    except zlib.error:
+        return False
+    return first.startswith(b"reports/") and first[156:157] == tarfile.REGTYPE
 
 
 def _check(report: Path, origin: EvidenceProvenance) -> None:

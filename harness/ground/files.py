@@ -23,10 +23,14 @@ _REMEDIES = {
     **dict.fromkeys(
         (errno.EACCES, errno.EPERM, errno.EROFS), "choose a folder that you may write to"
     ),
+    errno.EISDIR: "name a file in it",
 }
 
 _MOST_JSON_BYTES = 16 << 20
 """Bytes of the largest record that is read; the largest one published has 1.4 MB."""
+
+_HEAD_BYTES = 4096
+"""What tells an output of ours from another file."""
 
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,149}")
 
@@ -81,6 +85,37 @@ def _check_replaceable(target: Path) -> None:
         mode = target.lstat().st_mode
         if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode) or stat.S_ISDIR(mode)):
             raise StoreError(f"not written: {oddity(mode)}, not a regular file", where=target)
+
+
+def check_output(target: Path, kind: str, is_ours: Callable[[bytes], bool]) -> None:
+    """Refuse to write ``target`` where another file would be lost, such as the input.
+
+    A file is replaced if it is empty, or if ``is_ours`` says of its first 4096 bytes that it is of
+    the ``kind`` that is written. Raises UsageError for another one, StoreError for a folder.
+    """
+    if target.is_dir():
+        raise not_written(target, IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR)))
+    if not target.is_file():
+        return
+    with writing(target), target.open("rb") as file:
+        head = file.read(_HEAD_BYTES)
+    if head and not is_ours(head):
+        raise _in_the_way(target, kind)
+
+
+def check_output_folder(target: Path, kind: str, mark: str) -> None:
+    """Raise UsageError if ``target`` is a file, or a folder that holds something but not ``mark``.
+
+    ``kind`` is what the folder would hold with a file ``mark``.
+    """
+    taken = target.is_file() or (target.is_dir() and any(target.iterdir()))
+    if taken and not (target / mark).is_file():
+        raise _in_the_way(target, kind)
+
+
+def _in_the_way(target: Path, kind: str) -> UsageError:
+    what = f"not written: it is there already, and is not {kind}"
+    return UsageError(what, where=target, remedy="choose another name")
 
 
 @contextlib.contextmanager

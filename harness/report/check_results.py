@@ -103,6 +103,11 @@ def junit(results: Sequence[Result], name: str) -> str:
     return "\n".join([*lines, "</testsuite></testsuites>", ""])
 
 
+def is_junit(head: bytes) -> bool:
+    """Return whether a file that begins so is JUnit XML, whoever wrote it."""
+    return head.startswith((b"<?xml", b"<testsuite")) and b"<testsuite" in head
+
+
 def annotations(results: Sequence[Result], name: str) -> Iterator[str]:
     """Yield a workflow command of GitHub Actions for each result that failed."""
     for each in results:

@@ -17,6 +17,8 @@ from harness.view import document, policy
 
 _DEADLINE_S = 600
 _FILES = Path(__file__).parent
+MARK = "assets/vega.js"
+"""A file of every site that this module built."""
 _COMPLAINT = re.compile(r"^WARNING\s+-\s+(.*)$", re.MULTILINE)
 
 Navigation = list[dict[str, Any]]
@@ -50,7 +52,7 @@ def build(sources: Sources, site: Path) -> list[str]:
         docs, log = Path(scratch) / "docs", Path(scratch) / "log"
         sources.tree.files |= _notices() | {
             "assets/roofline.css": document.style("roofline"),
-            "assets/vega.js": figures.vega(),
+            MARK: figures.vega(),
         }
         sources.tree.write(docs)
         config = Path(scratch) / "mkdocs.yml"

@@ -28,6 +28,11 @@ _COLOURS = (
 """The colours of the causes of idle time, in the order of the legend."""
 
 
+def is_page(head: bytes) -> bool:
+    """Return whether a file that begins so is a page of :func:`of_panels`."""
+    return head.startswith(b"<!doctype html>") and b'http-equiv="Content-Security-Policy"' in head
+
+
 def page(subjects: Sequence[Subject], captured_by: Capture | None = None) -> str:
     """Return a page of the subjects, whose CUDA graphs one trace captured: :func:`of_panels`."""
     return of_panels([panel.of(subject, captured_by) for subject in subjects])

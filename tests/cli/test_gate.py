@@ -96,5 +96,18 @@ def test_junit_that_cannot_be_written_is_one_line_and_exit_2(tmp_path: Path) -> 
     done = harness("diff", A, A, "--fail-above", "5", "--junit", tmp_path)
     assert (done.returncode, done.stderr) == (
         2,
-        f"harness: {tmp_path}: not written: Is a directory\n",
+        f"harness: {tmp_path}: not written: Is a directory (name a file in it)\n",
     )
+
+
+def test_junit_replaces_junit_and_nothing_else(tmp_path: Path) -> None:
+    capture, junit = Path(shutil.copy(A, tmp_path / "j.xml")), tmp_path / "junit.xml"
+    junit.write_text('<?xml version="1.0" encoding="utf-8"?><testsuites/>')
+    gate = ("diff", A, A, "--fail-above", "5", "--junit")
+    assert harness(*gate, junit).returncode == 0
+    assert "<testcase" in junit.read_text()
+    done = harness(*gate, capture)
+    assert (done.returncode, done.stdout) == (2, "")
+    what = "not written: it is there already, and is not JUnit XML (choose another name)"
+    assert done.stderr == f"harness: {capture}: {what}\n"
+    assert capture.read_bytes() == A.read_bytes()

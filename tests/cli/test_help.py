@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -86,6 +87,17 @@ def test_a_port_beyond_the_last_is_refused_before_the_site_is_built() -> None:
     done = harness("browse", "--port", "99999")
     assert done.exit_code == 2
     assert "65535" in done.output
+
+
+def test_a_site_takes_no_other_folders_or_files_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.report.publish.page_of", lambda *_: pytest.fail("read"))
+    (tmp_path / "trace.json").write_text("{}")
+    for taken in (tmp_path, tmp_path / "trace.json"):
+        error = harness("browse", "-o", str(taken)).exception
+        assert isinstance(error, HarnessError)
+        assert f"{taken}: not written: it is there already, and is not a site of" in str(error)
 
 
 def test_a_folder_that_cannot_be_written_is_refused_before_reports_are_read(

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -44,3 +45,20 @@ def test_what_cannot_be_shown_is_one_line(tmp_path: Path, subject: object, says:
     (line,) = done.stderr.splitlines()
     assert says in line
     assert not page.exists()
+
+
+def test_a_page_replaces_a_page_and_nothing_else(tmp_path: Path) -> None:
+    capture = Path(shutil.copy(DATA / "nsys/graph_node.sqlite.zst", tmp_path / "own.sqlite.zst"))
+    other, page = tmp_path / "index.html", tmp_path / "page.html"
+    before = capture.read_bytes()
+    other.write_text("<!doctype html><title>mine</title>")
+    page.touch()
+    for _ in range(2):
+        assert view(capture, "-o", page).returncode == 0
+    for taken in (capture, other):
+        done = view(capture, "-o", taken)
+        assert (done.returncode, done.stdout) == (2, "")
+        what = "not written: it is there already, and is not a page of harness view"
+        assert done.stderr == f"harness: {taken}: {what} (choose another name)\n"
+    assert capture.read_bytes() == before
+    assert "mine" in other.read_text()

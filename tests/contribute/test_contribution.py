@@ -66,6 +66,19 @@ def archive(telling: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def test_an_archive_replaces_an_archive_of_its_kind_and_nothing_else(
+    telling: Path, archive: Path, tmp_path: Path
+) -> None:
+    here = Path(shutil.copy(archive, tmp_path))
+    pack.pack(kept_study(), telling, here, Private())
+    trace, text = tmp_path / "trace.json.gz", tmp_path / "notes.txt"
+    trace.write_bytes(gzip.compress(b"{}"))
+    text.write_text("mine")
+    for taken in (trace, text):
+        with pytest.raises(UsageError, match="is not an archive of harness contribute"):
+            pack.pack(kept_study(), telling, taken, Private())
+
+
 @pytest.fixture
 def unpacked(archive: Path, tmp_path: Path) -> Path:
     with tarfile.open(archive) as packed:
