@@ -85,8 +85,12 @@ def _examine(engine: str, *, json: bool) -> None:
     from harness.engines import choose
     from harness.engines.doctor import checks
     from harness.engines.options import Options
+    from harness.machine.host import Host
+    from harness.machine.target import detect, has_bindings
 
-    node = choose.node_of(engine, Options())
+    choose.known(engine)
+    here = has_bindings()
+    node = choose.node_of(engine, Options()) if here else Host(detect(with_gpus=False))
     lines = [Checked(each.name, each.ok, each.found, each.remedy) for each in checks(node, engine)]
     if json:
         output.as_json(Doctored(lines, node.target.as_dict()))

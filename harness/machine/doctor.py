@@ -11,7 +11,7 @@ from typing import Any
 from harness.evidence.kind import Kind
 from harness.evidence.kinds import KINDS
 from harness.machine.monitor import GpuMonitor, summary
-from harness.machine.target import Target, Tool
+from harness.machine.target import Target, Tool, has_bindings
 
 _DISK_BYTES = 5 << 30
 _MONITORED_S = 0.6
@@ -32,11 +32,22 @@ class HealthCheck:
         return asdict(self)
 
 
+_NO_BINDINGS = HealthCheck(
+    "pynvml",
+    False,
+    "not installed: harness run finds the GPU by it",
+    "in a clone: pip install '.[run]'",
+)
+
+
 def checks(target: Target, monitor: GpuMonitor) -> list[HealthCheck]:
     """Return every check of a machine, in the order in which things fail.
 
+    Without NVML's bindings nothing is said of a GPU and its profilers, as none was looked for.
     ``monitor`` has not started yet; it samples the GPU for 0.6 s.
     """
+    if not has_bindings():
+        return [_python(), _NO_BINDINGS, _disk(Path.cwd())]
     return [
         _python(),
         _gpu(target),

@@ -1,6 +1,7 @@
 """What this machine is: GPU, driver, host and profilers. Asks, never sets."""
 
 import contextlib
+import importlib.util
 import os
 import platform
 import re
@@ -99,9 +100,17 @@ class Target:
         }
 
 
-def detect() -> Target:
-    """Return this machine; a property that cannot be read is None, never an error."""
-    gpus = _gpus()
+def has_bindings() -> bool:
+    """Return whether NVML's Python bindings are installed, without which no GPU is found."""
+    return importlib.util.find_spec("pynvml") is not None
+
+
+def detect(*, with_gpus: bool = True) -> Target:
+    """Return this machine; a property that cannot be read is None, never an error.
+
+    ``with_gpus``: look for GPUs; raises ModuleNotFoundError without NVML's bindings.
+    """
+    gpus = _gpus() if with_gpus else ()
     return Target(
         gpu=gpus[0] if gpus else None,
         more_gpus=gpus[1:],

@@ -1,5 +1,6 @@
 """``harness run`` beside a GPU: with what requirements/run.lock holds, and nothing that reads."""
 
+import json
 import re
 import subprocess
 import sys
@@ -101,6 +102,15 @@ def test_captures_are_read_by_what_is_installed_without_extras(
     assert {"docker", "altair", "mcp"} <= set(absent)
     done = without(absent, *(each.format(folder=tmp_path) for each in arguments))
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_doctor_says_that_what_finds_the_gpu_is_not_installed() -> None:
+    done = without(["pynvml"], "doctor", "--json")
+    assert (done.returncode, done.stderr) == (1, "")
+    checks = {each["name"]: each for each in json.loads(done.stdout)["checks"]}
+    assert "[run]" in checks["pynvml"]["remedy"]
+    assert {"Python", "disk", "docker"} <= checks.keys()
+    assert "GPU" not in checks
 
 
 def test_a_module_of_our_own_that_is_absent_is_a_bug() -> None:
