@@ -34,6 +34,7 @@ def harness(installed: Path, *arguments: str, **variables: str) -> subprocess.Co
     "arguments",
     [
         ("list",),
+        ("new", "slow-attention"),
         ("run", "1"),
         ("check", "1"),
         ("report",),
@@ -50,7 +51,8 @@ def test_a_command_that_needs_the_problems_says_so_in_one_line(
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
     assert "needs a problems folder" in line
-    assert f"harness studies FOLDER makes, or in a clone, or set {VARIABLE} to either" in line
+    assert line.startswith(f"harness: {installed}: ")
+    assert line.endswith(f"(run it in a clone of the repository, or set {VARIABLE} to one)")
     after = sorted(path for path in installed.rglob("*") if "__pycache__" not in path.parts)
     assert after == before
 
@@ -58,8 +60,8 @@ def test_a_command_that_needs_the_problems_says_so_in_one_line(
 def test_alone_it_offers_no_command_that_needs_the_problems(installed: Path) -> None:
     said = harness(installed).stdout
     offered = {line.split()[1] for line in said.splitlines() if line.startswith("  harness ")}
-    assert {"studies", "diagnose", "doctor"} <= offered
-    assert not offered & {"list", "run", "new", "lint"}
+    assert {"diagnose", "doctor"} <= offered and "  cd CLONE" in said
+    assert not offered & {"studies", "list", "run", "new", "lint"}
     assert "harness list" in harness(installed, **{VARIABLE: str(ROOT)}).stdout
 
 
@@ -87,7 +89,7 @@ def test_a_folder_of_problems_alone_lists_them_and_runs_none(
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     assert f"{tmp_path}/requirements/torch-" in line
-    assert f"set {VARIABLE} to either" in line
+    assert f"set {VARIABLE} to one" in line
 
 
 def test_the_variable_names_the_clone(installed: Path) -> None:

@@ -1,10 +1,13 @@
 """``harness`` alone: its version, or what to type next."""
 
 import shlex
+from importlib import util
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from harness.ground import studies
 
 _Section = tuple[str, tuple[tuple[str, str], ...]]
 _REPRODUCE: _Section = (
@@ -30,6 +33,10 @@ _COPY: _Section = (
     "Reproduce or write a study",
     (("harness studies FOLDER", "the studies in a folder, to work there"),),
 )
+_CLONE: _Section = (
+    "Reproduce or write a study",
+    (("cd CLONE", "a clone of the repository: there are harness list, run, new"),),
+)
 _HELP: _Section = (
     "Help",
     (
@@ -38,7 +45,7 @@ _HELP: _Section = (
     ),
 )
 _NEXT = (_REPRODUCE, _LOOK, _WRITE, _HELP)
-_APART = (_COPY, _LOOK, _HELP)
+_APART = (_COPY if util.find_spec(studies.PACKAGE) else _CLONE, _LOOK, _HELP)
 """What there is to type where the harness is installed apart from any studies."""
 _WIDTH = 26
 _MOST_FILES = 100
@@ -56,10 +63,9 @@ def _here() -> tuple[_Section, ...]:
         return ()
     names = [name for name, kind in found if kind == found[0][1]]
     alike = [shlex.quote(f"./{name}" if name.startswith("-") else name) for name in names]
-    commands = [
-        (f"harness diagnose {alike[0]}", "what is wrong"),
-        (f"harness view {alike[0]}", "one HTML page with its timeline"),
-    ]
+    commands = [(f"harness diagnose {alike[0]}", "what is wrong")]
+    if found[0][1] != "memory" or util.find_spec("altair"):  # which draws its page's figure
+        commands.append((f"harness view {alike[0]}", "one HTML page with its timeline"))
     if len(alike) > 1:
         commands.append((f"harness diff {alike[1]} {alike[0]}", "what changed"))
     return (("Look at the newest capture in this folder", tuple(commands)),)

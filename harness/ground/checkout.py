@@ -23,10 +23,7 @@ def _root() -> Path:
 CHECKOUT = _root().resolve()
 """The checkout's root; the functions of its folders check that it is one."""
 
-_REMEDY = (
-    "install 'profiling-worklogs[studies]' and work in the folder that harness studies FOLDER"
-    f" makes, or in a clone, or set {VARIABLE} to either"
-)
+_REMEDY = f"run it in a clone of the repository, or set {VARIABLE} to one"
 
 
 def is_one() -> bool:
@@ -79,8 +76,8 @@ def lock(name: str) -> Path:
 def _folder(name: str) -> Path:
     if not is_one():
         raise UsageError(
-            "this command needs a problems folder, and the harness is installed without one",
-            where=CHECKOUT,
+            "this command needs a problems folder, and there is none here",
+            where=os.environ.get(VARIABLE) or Path.cwd(),
             remedy=_REMEDY,
         )
     return CHECKOUT / name

@@ -45,7 +45,7 @@ def _installed() -> Path:
         raise UsageError(
             "the studies are not installed",
             where=DISTRIBUTION,
-            remedy="pip install 'profiling-worklogs[run,studies]', or clone the repository",
+            remedy="work in a clone of the repository, which has them",
         )
     version = importlib.metadata.version(DISTRIBUTION)
     if version != harness.__version__:

@@ -3,6 +3,7 @@
 import gzip
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,7 @@ from harness.cli.examples import EXAMPLES
 from harness.cli.start import _NEXT
 from harness.ground.errors import UsageError
 from harness.problem.names import nearest
-from tests.support.paths import ROOT
+from tests.support.paths import DATA, ROOT
 
 
 def harness(*arguments: str) -> Result:
@@ -63,6 +64,18 @@ def test_where_captures_lie_it_offers_what_reads_the_newest(
         ["./-new one.json.gz"],
         ["old.json.gz", "./-new one.json.gz"],
     ]
+
+
+@pytest.mark.parametrize("absent", [[], ["altair"]])
+def test_of_a_snapshot_it_offers_what_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, absent: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(DATA / "memory/graph.pickle.zst", tmp_path)
+    for name in absent:
+        monkeypatch.setitem(sys.modules, name, None)
+    told = [line.split()[1] for line in harness().stdout.splitlines() if "graph.pickle" in line]
+    assert told == (["diagnose"] if absent else ["diagnose", "view"])
 
 
 def test_the_version_is_told() -> None:
