@@ -1,6 +1,7 @@
 """``harness new``: the draft of a study that runs at once."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -35,7 +36,8 @@ def new(
     output.say(f"written: {draft.folder}")
     if draft.test:
         output.say(f"its test: {draft.test}")
-    output.say("next:")
+    elsewhere = Path.cwd() != checkout.CHECKOUT
+    output.say(f"next, in {checkout.CHECKOUT}:" if elsewhere else "next:")
     for command, purpose in (
         (f"make problem-{draft.number}", "run it, judge its claims, write its worklog"),
         (f"harness lint {draft.number}", "review it as you change it"),
