@@ -153,6 +153,16 @@ def test_another_file_that_is_in_the_way_is_named(tmp_path: Path) -> None:
     assert str(raised.value).endswith(f"not written: No such file or directory: {absent}")
 
 
+def test_of_a_relative_path_no_temporary_name_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(StoreError) as raised:
+        files.write_text(Path("taken"), "text")
+    assert str(raised.value) == "taken: not written: Is a directory (name a file in it)"
+
+
 def test_a_file_is_on_disk_before_it_takes_its_place_and_then_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

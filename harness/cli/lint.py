@@ -49,11 +49,16 @@ def _asked(wanted: str | None) -> tuple[list["Problem"], bool]:
     """Return the problems to review, and whether another one cannot be read."""
     from harness.cli import output
     from harness.ground import checkout
+    from harness.ground.errors import UsageError
     from harness.problem import manifest
+    from harness.problem.names import MANIFEST
 
     if wanted is not None:
         return [manifest.find(checkout.problems(), wanted)], False
     problems, errors = manifest.load_all(checkout.problems())
+    if not problems and not errors:
+        what = f"no study in it: none of its folders has a {MANIFEST}"
+        raise UsageError(what, where=checkout.problems(), remedy="harness new writes one")
     for error in errors:
         output.say(f"not reviewed: {error}", to_stderr=True)
     return problems, bool(errors)

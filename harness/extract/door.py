@@ -106,19 +106,12 @@ def whole(path: Path, cell: str = "") -> Folder:
     if not _is_run(path):
         if _is_report(path):
             return report(path)
-        raise _neither(path)
+        remedy = "a run has run.json, a report has evidence/"
+        raise UsageError("neither a run nor a report", where=path, remedy=remedy)
     source = run_folder.Run.open(path)
     with tempfile.TemporaryDirectory(prefix="evidence-") as scratch:
         extracted = run(source, Path(scratch) / "evidence", cell)
     return Folder(str(path), extracted.tables, extracted.origin)
-
-
-def _neither(path: Path) -> UsageError:
-    return UsageError(
-        "neither a run nor a report",
-        where=path,
-        remedy="a run has run.json, a report has evidence/, and no file in it is a capture",
-    )
 
 
 def _cell(path: Path, extent: Extent) -> Subject:
@@ -152,7 +145,8 @@ def _files(path: Path, extent: Extent) -> CaptureFiles:
         except HarnessError as error:
             refused.append(error)
     if not captures:
-        raise refused[0] if refused else _neither(path)
+        remedy = "name a trace, a report or a snapshot"
+        raise refused[0] if refused else UsageError("no capture in it", where=path, remedy=remedy)
     return CaptureFiles(str(path), tuple(captures), tuple(refused))
 
 

@@ -313,7 +313,7 @@ def _without_files(folder: int, top: int) -> list[str]:
 def not_written(target: Path, error: OSError) -> StoreError:
     """Return the error that says why ``target`` is not written."""
     reason = error.strerror or str(error)
-    elsewhere = error.filename and target.parent not in Path(error.filename).parents
+    elsewhere = error.filename and target.absolute().parent not in Path(error.filename).parents
     kind = DiskFullError if error.errno in FULL else StoreError
     return kind(
         f"not written: {reason}: {error.filename}" if elsewhere else f"not written: {reason}",

@@ -122,6 +122,9 @@ def find(problems: Path, wanted: str) -> "Problem":
         return load(Path(os.path.abspath(wanted)))  # noqa: PTH100  # "." has a name, links stay
     names = [folder.name for folder in here]
     remedy = nearest(wanted, names) if names else "there are none here: harness new writes one"
+    for at in (wanted, os.path.join(problems, wanted)):  # noqa: PTH118  # any text is a path
+        if wanted and os.path.isdir(at):  # noqa: PTH112
+            raise UsageError(f"no {MANIFEST} in this folder", where=at, remedy=remedy)
     raise UsageError(f"no problem {shown(wanted)}", remedy=remedy)
 
 

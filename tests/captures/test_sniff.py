@@ -125,7 +125,7 @@ def test_without_nsys_a_report_says_what_to_do(
         (gzip.compress(b""), "empty file"),
         (b"[project]", "not a capture"),
         (b"PK\x03\x04", r"not a capture \(readable are .*\.nsys-rep.*\.ncu-rep"),
-        (gzip.compress(b"NVR\0" + bytes(9000))[:-9], "ends early"),
+        (gzip.compress(b"NVR\0" + bytes(9000))[:-9], r"ends early \(copy or record it again\)"),
         (zstandard.compress(b"NVR\0" + os.urandom(9000))[:-9], "ends early"),
         (zstandard.compress(b"NVR\0" + bytes(9000)) + b"tail", "damaged"),
     ],

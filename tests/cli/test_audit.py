@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from harness.cli.app import app
 from harness.ground.errors import EvidenceError, UsageError
-from tests.support.paths import ROOT
+from tests.support.paths import DATA, ROOT
 from tests.support.training_trace import Kernel, Layer, Step, events, write
 from tests.support.transcripts import blocks, printed
 
@@ -51,6 +51,12 @@ def test_the_table_is_printed_before_an_incomplete_one_is_refused(tmp_path: Path
     shown = CliRunner().invoke(app, ["audit", str(trace)])
     assert isinstance(shown.exception, EvidenceError)
     assert "unattributed 0.02 ms" in shown.output
+
+
+def test_a_snapshot_is_told_from_a_trace() -> None:
+    shown = CliRunner().invoke(app, ["audit", str(DATA / "memory/graph.pickle.zst")])
+    assert isinstance(shown.exception, UsageError)
+    assert "a memory snapshot, which times nothing on the GPU (name a" in str(shown.exception)
 
 
 def test_a_whole_report_holds_many_programs() -> None:

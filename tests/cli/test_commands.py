@@ -42,7 +42,9 @@ from tests.support.warm import harness
         (("inspect", "problems"), "problems"),
         (("run", "1", "--wheels", "/nowhere"), "'--wheels': dir '/nowhere' does not exist"),
         (("diff", "nowhere.sqlite", "nowhere.sqlite"), "nowhere.sqlite: no such file"),
-        (("diff", "reports", "reports"), "neither a run nor a report"),
+        (("diff", "reports", "reports"), "no capture in it"),
+        (("lint", "problems/workloads"), "problems/workloads: no problem.yaml in this folder"),
+        (("lint", "workloads"), "problems/workloads: no problem.yaml in this folder"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_2(arguments: tuple[str, ...], message: str) -> None:

@@ -129,7 +129,7 @@ BAD = {
     "neither": (("/absent/a", "/absent/b"), "/absent/a: no such file"),
     "second": ((DATA / "torch/graph.json.gz", "/absent/b"), "/absent/b: no such file"),
     "no capture": (("README.md", "README.md"), "README.md: not a capture"),
-    "no run": (("tests", "tests"), "tests: neither a run nor a report"),
+    "no run": (("tests", "tests"), "tests: no capture in it"),
     "unknown cell": ((f"{REPORT}:no.such", CELL), "no finished cell of no.such"),
     "unknown cell lists": ((CELL, f"{REPORT}:no.such"), "stack-m1.bf16-eager"),
     "one whole": ((REPORT, CELL), "FOLDER:CASE.VARIANT"),

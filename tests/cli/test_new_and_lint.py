@@ -8,6 +8,7 @@ from typer.testing import CliRunner, Result
 
 from harness.cli.app import app
 from harness.ground import checkout
+from harness.ground.errors import UsageError
 from tests.support.manifests import GOOD, written
 
 
@@ -38,6 +39,20 @@ def test_a_draft_is_written_listed_and_has_no_remarks(house: Path) -> None:
         "number": 2,
         "test": None,
     }
+
+
+def test_a_draft_says_where_to_go_on(house: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (house / "elsewhere").mkdir()
+    monkeypatch.chdir(house / "elsewhere")
+    told = harness("new", "slow-sort").stdout.splitlines()
+    assert told[:2] == [f"written: {house}/problems/1-slow-sort", f"next, in {house}:"]
+
+
+def test_no_study_to_review_is_an_error(house: Path) -> None:
+    (house / "problems" / "1-draft").mkdir()
+    said = harness("lint").exception
+    assert isinstance(said, UsageError)
+    assert f"{house}/problems: no study in it: none of its folders has a problem.yaml" in str(said)
 
 
 def test_remarks_name_file_line_and_rule(house: Path) -> None:

@@ -99,8 +99,10 @@ def test_what_is_no_capture_run_or_report_is_refused(tmp_path: Path) -> None:
         with pytest.raises(CaptureError) as error:
             door.opened(str(text))
         assert str(text) in str(error.value)
-    with pytest.raises(UsageError, match="neither a run nor a report"):
+    with pytest.raises(UsageError, match="no capture in it"):
         door.opened(str(tmp_path))
+    with pytest.raises(UsageError, match="neither a run nor a report"):
+        door.opened(f"{tmp_path}:a.b")
 
 
 def test_a_file_whose_name_has_a_colon_is_a_file(tmp_path: Path) -> None:

@@ -174,8 +174,11 @@ def _by_ranges(captures: Sequence[Capture]) -> Capture:
     timelines = [each for each in captures if each.kind in filling("ranges")]
     timeline = _one(timelines, "gpu_ops", "timeline")
     if timeline is None:
+        snapshots = captures and all(each.kind == "memory" for each in captures)
         raise UsageError(
-            "no capture says which operators launched the GPU's work",
+            "a memory snapshot, which times nothing on the GPU"
+            if snapshots
+            else "no capture says which operators launched the GPU's work",
             where=captures[0].label if captures else None,
             remedy="name a trace of torch.profiler with CPU and CUDA activities",
         )

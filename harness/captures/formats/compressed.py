@@ -37,7 +37,8 @@ def blocks(path: Path, size: int) -> Iterator[bytes]:
             else:
                 yield from _read(file, size)
     except EOFError:
-        raise CaptureError("the compressed data ends early", where=path) from None
+        what, remedy = "the compressed data ends early", "copy or record it again"
+        raise CaptureError(what, where=path, remedy=remedy) from None
     except OverflowError:  # isal's, which takes a header from one buffer
         what = f"a gzip header of more than {igzip.READ_BUFFER_SIZE >> 10} KB"
         remedy = "unpack it with gzip -d, pack it anew"
