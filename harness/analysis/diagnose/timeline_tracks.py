@@ -28,21 +28,19 @@ from harness.evidence.capture import Capture
 class Track:
     """One device of one capture in its steady state; every time is in ns.
 
-    ``span_ns`` is how long that state lasts, in the stretches of ``steps``, without the
-    profiler's part, known or estimated (recording_cost): of idle time, and of communication with
-    ranks that it made late; where steps are apart, also without the ramp at the start of each.
-    ``unprofiled``: it is known. ``whole_ns`` is how long the device's operations last, warm-up
-    included. ``compute_ns``, ``communication_ns`` and ``copy_ns`` divide the span with idle time,
-    as communication.device_time does. In ``host_ns`` the thread that launches most operations was
-    neither blocked nor reading a value back (host_waits).
-
-    ``idle`` holds pieces of idle time with their ``cause`` and the profiler's part
-    (recording_cost.COSTS), ``ops`` the operations with ``work``, ``memory``, ``trial`` (trials)
-    and ``queued_ns`` (null where the launch is unknown), ``calls`` the host's calls with their
-    ``kind``, ``waits`` those of host threads for input (host_waits), ``tuning`` the rounds of
-    trials of kernels that have several (trials). ``multiprocessors`` is null where neither the
-    capture nor the datasheet says it; ``pinned_rate`` is what pinned memory is copied at, in bytes
-    per second.
+    ``span_ns`` is how long that state lasts, in the stretches of ``steps``, without the profiler's
+    part, known or estimated (recording_cost): of idle time, and of communication with ranks that it
+    made late; where steps are apart, also without the ramp at the start of each. ``unprofiled``: it
+    is known. ``whole_ns`` is how long the device's operations last, warm-up included.
+    ``compute_ns``, ``communication_ns`` and ``copy_ns`` divide the span with idle time, as
+    communication.device_time does. In ``host_ns`` the thread that launches most operations was
+    neither blocked nor reading a value back (host_waits). ``idle`` holds pieces of idle time with
+    their ``cause`` and the profiler's part (recording_cost.COSTS), ``ops`` the operations with
+    ``work``, ``memory``, ``trial`` (trials) and ``queued_ns`` (null where the launch is unknown),
+    ``calls`` the host's calls with their ``kind``, ``waits`` those of host threads for input
+    (host_waits), ``tuning`` the rounds of trials of kernels that have several (trials).
+    ``multiprocessors`` is null where neither the capture nor the datasheet says it; ``pinned_rate``
+    is what pinned memory is copied at, in bytes per second.
     """
 
     capture: Capture
