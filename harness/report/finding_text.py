@@ -43,6 +43,9 @@ def lines(diagnosis: Diagnosis, most: int | None = None) -> Iterator[str]:
     for place, finding in enumerate(shown, start=1):
         yield from _finding(finding, place)
         yield ""
+    for note in diagnosis.notes:
+        yield from _wrapped(note, "note: ", " " * len("note: "))
+        yield ""
     if rest:
         yield f"{counted(rest, 'more finding')}: harness diagnose --json"
 

@@ -99,6 +99,16 @@ def found(view: TimelineView) -> Iterator[Finding]:
     yield replace(finding, title=_IN_FP32, fix=(_TF32,)) if in_fp32 else finding
 
 
+def notes(view: TimelineView) -> Iterator[str]:
+    """Yield what is worth knowing where another finding stands first: products in FP32."""
+    share = timeline_evidence.running(view, pl.col("name").str.contains(_FP32))
+    if share >= _MAINLY:
+        yield (
+            f"{share * 100:.0f} % of the time is in FP32 matrix products without tensor cores: "
+            + _TF32
+        )
+
+
 def _longest(view: TimelineView) -> Iterator[Evidence]:
     """Yield the kernel that runs longest, if it takes _LONGEST of the time."""
     rows = pl.concat(
