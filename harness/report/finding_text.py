@@ -26,6 +26,7 @@ _EVIDENCE = 3
 _HELD = "\N{NO-BREAK SPACE}"
 _SMALL = 0.01
 """Of the time: findings with less at stake are counted, not printed."""
+_EXPLAINED = "What each [id] means: docs/findings.md"
 
 
 def printed(finding: Finding) -> Sequence[Evidence]:
@@ -48,6 +49,8 @@ def lines(diagnosis: Diagnosis, most: int | None = None) -> Iterator[str]:
         yield ""
     if rest:
         yield f"{counted(rest, 'more finding')}: harness diagnose --json"
+    if any(each.id not in (HEALTHY, ABSTAIN) for each in shown):
+        yield _EXPLAINED
 
 
 def peaks(diagnosis: Diagnosis) -> Iterator[str]:
