@@ -51,7 +51,7 @@ class MemoryGrowth:
     def room(self) -> str:
         """Return how many repeats more there is memory for."""
         if self.lasts is None:
-            return f"1 GB more lasts {GB / self.bytes:,.1f} repeats"
+            return f"each further GB is used up in {GB / self.bytes:,.1f} repeats"
         return f"the device is full after {self.lasts:,.0f} more at most"
 
 

@@ -13,16 +13,27 @@ The first of these rules that a timeline satisfies:
 Declared steps are apart: each lasts from its first operation to the end of its last, as the
 recording waits for the device after it. Any other step lasts until the next one begins, since what
 a program does between two ranges is its own; and steps in which it still warms up do not count.
+Of processes that follow one another (harness.analysis.processes) each has steps of its own, and
+what lies between them does not count.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, NamedTuple
 
 import polars as pl
 
-from harness.analysis import annotations, intervals, launches, period, repeats, timeline, warm_up
+from harness.analysis import (
+    annotations,
+    intervals,
+    launches,
+    period,
+    processes,
+    repeats,
+    timeline,
+    warm_up,
+)
 from harness.analysis.busy import WHOLE, Busy
 from harness.evidence.tables import Tables
 
@@ -51,6 +62,7 @@ class Step:
     ``what`` each of them is, in words; ``count`` of the ``recorded`` ones are meant. ``ranges``:
     the name of the ranges that mark them, "" where none do. ``ops``: their operations on all
     devices, with the columns of gpu_ops and ``step`` (0, 1, …), but those without a time.
+    ``turns``: of processes that follow one another, start and end of what counts of each.
     """
 
     rule: Rule
@@ -59,6 +71,7 @@ class Step:
     ranges: str = ""
     count: int = 1
     recorded: int = 1
+    turns: tuple[tuple[int, int], ...] = ()
 
     @property
     def of(self) -> str:
@@ -76,6 +89,9 @@ class Step:
     @cached_property
     def stretches(self) -> pl.DataFrame:
         """Return start_ns and end_ns of the time that counts: of each step apart, or of all."""
+        if self.turns:
+            columns = {"start_ns": pl.Int64, "end_ns": pl.Int64}
+            return pl.DataFrame(self.turns, schema=columns, orient="row")
         if self.is_apart or self.ops.is_empty():
             return windows(self.ops, apart=True).select("start_ns", "end_ns")
         return _extent(self.ops).select(pl.col("start_ns").min(), pl.col("end_ns").max())
@@ -108,14 +124,34 @@ def of(tables: Tables, name: str | None = None) -> Step:
             continue
         if rule == "declared":
             return Step(rule, what, placed, ranges, spans.height, spans.height)
-        kept = placed if rule == "profiler" else _without_warm_up(placed, tables["api_calls"])
+        parts = [(each["gpu_ops"], each) for each in processes.in_turn(tables, placed)]
+        if rule != "profiler":
+            parts = [(_without_warm_up(rows, each["api_calls"]), each) for rows, each in parts]
+        kept = pl.concat([rows for rows, _ in parts])
         numbered = kept.with_columns((pl.col("step").rank("dense") - 1).cast(pl.Int64))
-        return Step(rule, what, numbered, ranges, kept["step"].n_unique(), spans.height)
+        steps = Step(rule, what, numbered, ranges, kept["step"].n_unique(), spans.height)
+        return replace(steps, turns=_turns([rows for rows, _ in parts]))
+    several = processes.in_turn(tables, ops)
+    if len(several) > 1:
+        return _in_turn([of(each) for each in several])
     warm = warm_up.after(ops, tables["api_calls"])
     if (repeated := period.find(warm)) is not None:
         count = repeated.count
         return Step("period", repeated.text, repeated.ops, count=count, recorded=count)
     return whole(warm, WHOLE if warm.height == ops.height else _WARM)
+
+
+def _in_turn(parts: Sequence[Step]) -> Step:
+    """Return the steps of processes that follow one another as one step."""
+    ops = [each.ops for each in parts]
+    what = f"{len(parts)} processes in turn ({AND.join(each.of for each in parts)})"
+    return replace(whole(pl.concat(ops), what), turns=_turns(ops))
+
+
+def _turns(ops: Sequence[pl.DataFrame]) -> tuple[tuple[int, int], ...]:
+    """Return start and end of the operations of each of several processes; nothing of one."""
+    spans = [row for each in ops for row in _extent(each).select("start_ns", "end_ns").iter_rows()]
+    return tuple(spans) if len(ops) > 1 else ()
 
 
 def whole(ops: pl.DataFrame, what: str = WHOLE) -> Step:
@@ -133,11 +169,14 @@ def busy(tables: Tables, steps: Step | None = None) -> Busy | None:
     if ops.is_empty():
         return None
     steps = steps or of(tables)
+    turns = steps.stretches.iter_slices(1) if steps.turns else ()
+    parts = [intervals.inside(steps.ops, turn) for turn in turns] or [steps.ops]
     sums = [
         sum(column)
-        for rows, apart in ((steps.ops, steps.is_apart), (ops, False))
+        for rows, apart in ((parts, steps.is_apart), ([ops], False))
         for column in zip(
-            *(_spent(each, apart=apart) for each in rows.partition_by("device")), strict=True
+            *(_spent(each, apart=apart) for part in rows for each in part.partition_by("device")),
+            strict=True,
         )
     ]
     count = None if steps.rule == "whole" else steps.count

@@ -84,6 +84,7 @@ def _captures(subjects: list[str], *, json: bool) -> None:
         _cells(folders[0], json=json)
         return
     files = [file for each in opened if not isinstance(each, Folder) for file in _files(each)]
+    _refuse_two_runs(files)
     diagnosis = conclude.diagnose([each for file in files for each in file.captures.values()])
     if json:
         output.as_json(as_json(diagnosis))
@@ -92,6 +93,20 @@ def _captures(subjects: list[str], *, json: bool) -> None:
         output.say(label)
     output.say()
     _show(diagnosis)
+
+
+def _refuse_two_runs(files: "list[Subject]") -> None:
+    """Raise UsageError where two files cannot be of one run: their sum would be of no program."""
+    from harness.analysis.diagnose import timeline_view
+    from harness.ground.errors import UsageError
+
+    apart = timeline_view.of_two_runs([list(file.captures.values()) for file in files])
+    if apart:
+        raise UsageError(
+            f"beside {apart[1].label}: two recordings of one device, and not ranks of one run",
+            where=apart[0].label,
+            remedy="name one of them, or compare them by harness diff",
+        )
 
 
 def _files(opened: Any) -> "tuple[Subject, ...]":

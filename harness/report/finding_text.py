@@ -26,6 +26,7 @@ _EVIDENCE = 3
 _HELD = "\N{NO-BREAK SPACE}"
 _SMALL = 0.01
 """Of the time: findings with less at stake are counted, not printed."""
+_EXPLAINED = "What each [id] means: docs/findings.md"
 
 
 def printed(finding: Finding) -> Sequence[Evidence]:
@@ -43,8 +44,13 @@ def lines(diagnosis: Diagnosis, most: int | None = None) -> Iterator[str]:
     for place, finding in enumerate(shown, start=1):
         yield from _finding(finding, place)
         yield ""
+    for note in diagnosis.notes:
+        yield from _wrapped(note, "note: ", " " * len("note: "))
+        yield ""
     if rest:
         yield f"{counted(rest, 'more finding')}: harness diagnose --json"
+    if any(each.id not in (HEALTHY, ABSTAIN) for each in shown):
+        yield _EXPLAINED
 
 
 def peaks(diagnosis: Diagnosis) -> Iterator[str]:

@@ -188,3 +188,43 @@ def test_commands_say_the_same_of_the_same_trace() -> None:
     diff = gpu.compare(tables, tables)
     assert diff.step == (busy.of, busy.of)
     assert diff.a_ns / diff.steps == pytest.approx(audited.traced_ms * 1e6, rel=1e-6)
+
+
+def in_processes(starts: tuple[int, ...]) -> dict[str, pl.DataFrame]:
+    """Return what a process that loads code, then runs 4 steps, records from each of starts on."""
+    every = []
+    for number, start in enumerate(starts):
+        program = Program(start=start)
+        for _ in range(4):
+            with program.marked("step"):
+                program.launch(1 * MS)
+                program.synchronise()
+            program.call("cuLibraryLoadData", 5 * MS * (program.now - start < 2 * MS))
+        apart = {"thread": number << 24, "correlation": 100 * number}
+        every.append(
+            {
+                name: table.with_columns(
+                    pl.col(column) + apart[column] for column in apart if column in table.columns
+                )
+                for name, table in program.tables().items()
+            }
+        )
+    return {name: pl.concat([tables[name] for tables in every]) for name in every[0]}
+
+
+@pytest.mark.parametrize(
+    ("starts", "turns"),
+    [((0, 100 * MS), 2), ((0, 1 * MS), 0), ((0,), 0), ((0, 50 * MS, 99 * MS), 3)],
+)
+def test_processes_that_follow_one_another_have_steps_of_their_own(
+    starts: tuple[int, ...], turns: int
+) -> None:
+    tables = in_processes(starts)
+    steps = step.of(tables)
+    assert steps.ranges == "step"
+    assert len(steps.turns) == turns
+    if turns:
+        assert all(end - start < 10 * MS for start, end in steps.turns)
+        busy = step.busy(tables, steps)
+        assert busy is not None
+        assert busy.span_ns == sum(end - start for start, end in steps.turns)

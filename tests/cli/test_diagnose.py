@@ -1,14 +1,18 @@
 """``harness diagnose``: one joint list of findings, as text of 80 columns and as JSON."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from harness.analysis.diagnose import timeline_view
 from harness.cli.app import app
+from harness.ground.errors import UsageError
 from tests.support import transcripts
-from tests.support.paths import ROOT
+from tests.support.paths import DATA, ROOT
+from tests.support.programs import MS, Program
 
 STREAMS = ROOT / "tests" / "data" / "nsys" / "streams.sqlite.zst"
 TRACE = ROOT / "tests" / "data" / "torch" / "streams.json.gz"
@@ -61,6 +65,44 @@ def test_a_run_beside_another_subject_is_refused() -> None:
     report = ROOT / "reports" / "2-gemlite-autotune" / "nvidia-h200"
     done = CliRunner().invoke(app, ["diagnose", str(report), str(STREAMS)])
     assert "name one of its cells" in str(done.exception)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("nsys/graph_level.sqlite.zst", "nsys/graph_node.sqlite.zst"),
+        ("torch/wait_read.json.gz", "torch/wait_lock.json.gz"),
+    ],
+)
+def test_two_recordings_of_one_device_are_no_ranks(first: str, second: str) -> None:
+    files = [str(DATA / each) for each in (first, second)]
+    done = CliRunner().invoke(app, ["diagnose", *files])
+    assert isinstance(done.exception, UsageError)
+    assert done.exception.exit_code == 2
+    assert "two recordings of one device, and not ranks of one run" in str(done.exception)
+    assert all(each in str(done.exception) for each in files)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "devices", "ranks", "may_be"),
+    [
+        ("gemm", (0, 0), ("", ""), False),
+        ("gemm", (0, 1), ("", ""), True),
+        ("ncclDevKernel_AllReduce", (0, 0), ("", ""), True),
+        ("gemm", (0, 0), ("0 of 2", "1 of 2"), True),
+        ("gemm", (0, 1), ("1 of 2", "1 of 2"), False),
+    ],
+)
+def test_ranks_are_told_from_two_runs(
+    kernel: str, devices: tuple[int, int], ranks: tuple[str, str], *, may_be: bool
+) -> None:
+    files = []
+    for device, rank in zip(devices, ranks, strict=True):
+        program = Program(device)
+        program.launch(1 * MS, kernel)
+        conditions = {"rank": rank} if rank else {}
+        files.append([replace(program.capture(), conditions=conditions)])
+    assert (timeline_view.of_two_runs(files) is None) == may_be
 
 
 @pytest.mark.parametrize("page", [transcripts.DIAGNOSIS, transcripts.MEMORY], ids=lambda p: p.stem)

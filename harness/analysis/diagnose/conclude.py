@@ -23,6 +23,7 @@ from harness.analysis.diagnose.finding import (
     KernelDiagnosis,
 )
 from harness.analysis.diagnose.peaks import peak
+from harness.analysis.diagnose.timeline import healthy
 from harness.analysis.hint import for_nvidia, for_torch, said
 from harness.analysis.program import Program
 from harness.analysis.recording import Flaw
@@ -79,14 +80,17 @@ def diagnose(captures: Sequence[Capture]) -> Diagnosis:
         *_of_all(known_findings.MEMORY, snapshots),
     ]
     peaks = tuple(filter(None, map(peak, snapshots)))
+    notes: tuple[str, ...] = ()
     busy = next((view.busy for view in timelines), None)
     if broken:
         findings = [_untrusted(broken, where), *_ranked(joint)]
     else:
         findings = _ranked(joint or [_nothing(captures)])
+    if not any(each.id == HEALTHY and each.level == _NOTHING.level for each in findings):
+        notes = tuple(said(text, of) for view in timelines for text in healthy.notes(view))
     launches = tuple(replace(each, findings=told(each.findings, of)) for each in launches)
     recorded = recording.of(captures, found, busy)
-    return Diagnosis(told(findings, of), launches, busy, recorded, peaks)
+    return Diagnosis(told(findings, of), launches, busy, recorded, peaks, notes)
 
 
 def told(findings: Sequence[Finding], of: Program) -> tuple[Finding, ...]:

@@ -140,7 +140,7 @@ class Diagnosis:
 
     ``step``: of what time the fractions of findings on timelines are; None without a timeline that
     is sound. ``recording``: what the captures are. ``memory``: what the peak of each memory
-    snapshot is made of.
+    snapshot is made of. ``notes``: what the timelines are worth telling beside their findings.
     """
 
     findings: tuple[Finding, ...]
@@ -148,18 +148,21 @@ class Diagnosis:
     step: "Busy | None" = None
     recording: "Recording | None" = None
     memory: "tuple[MemoryPeak, ...]" = ()
+    notes: tuple[str, ...] = ()
 
 
 def as_json(diagnosis: Diagnosis) -> dict[str, Any]:
     """Return the diagnosis as ``harness diagnose --json`` prints it.
 
-    Without launches it has no "kernels", without memory snapshots no "memory".
+    Without launches it has no "kernels", without memory snapshots no "memory", without notes none.
     """
     document: dict[str, Any] = {
         "recording": diagnosis.recording and asdict(diagnosis.recording),
         "step": diagnosis.step and asdict(diagnosis.step),
         "findings": [_plain(each) for each in diagnosis.findings],
     }
+    if diagnosis.notes:
+        document["notes"] = list(diagnosis.notes)
     if diagnosis.memory:
         document["memory"] = [asdict(each) for each in diagnosis.memory]
     if diagnosis.kernels:

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from harness.analysis import intervals
+from harness.analysis import intervals, trials
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import Evidence
 from harness.analysis.diagnose.timeline_view import TimelineView
@@ -14,7 +14,7 @@ CONFIDENT, _DOUBTED = 0.9, 0.5
 
 def running(view: TimelineView, wanted: pl.Expr) -> float:
     """Return the fraction of the devices' time in which operations that are ``wanted`` run."""
-    rows = (track.ops.filter(wanted) for track in view.tracks)
+    rows = (trials.without(track.ops).filter(wanted) for track in view.tracks)
     return view.fraction(sum(intervals.length(intervals.union(each)) for each in rows))
 
 

@@ -28,20 +28,19 @@ from harness.evidence.capture import Capture
 class Track:
     """One device of one capture in its steady state; every time is in ns.
 
-    ``span_ns`` is how long that state lasts, in the stretches of ``steps``, without the
-    profiler's part, known or estimated (recording_cost): of idle time, and of communication with
-    ranks that it made late; where steps are apart, also without the ramp at the start of each.
-    ``unprofiled``: it is known. ``whole_ns`` is how long the device's operations last, warm-up
-    included. ``compute_ns``, ``communication_ns`` and ``copy_ns`` divide the span with idle time,
-    as communication.device_time does. In ``host_ns`` the thread that launches most operations was
-    neither blocked nor reading a value back (host_waits).
-
-    ``idle`` holds pieces of idle time with their ``cause`` and the profiler's part
-    (recording_cost.COSTS), ``ops`` the operations with ``work``, ``memory`` and ``queued_ns`` (null
-    where the launch is unknown), ``calls`` the host's calls with their ``kind``, ``waits`` those of
-    host threads for input (host_waits), ``tuning`` the rounds of trials of kernels that have
-    several (trials). ``multiprocessors`` is null where neither the capture nor the datasheet says
-    it; ``pinned_rate`` is what pinned memory is copied at, in bytes per second.
+    ``span_ns`` is how long that state lasts, in the stretches of ``steps``, without the profiler's
+    part, known or estimated (recording_cost): of idle time, and of communication with ranks that it
+    made late; where steps are apart, also without the ramp at the start of each. ``unprofiled``: it
+    is known. ``whole_ns`` is how long the device's operations last, warm-up included.
+    ``compute_ns``, ``communication_ns`` and ``copy_ns`` divide the span with idle time, as
+    communication.device_time does. In ``host_ns`` the thread that launches most operations was
+    neither blocked nor reading a value back (host_waits). ``idle`` holds pieces of idle time with
+    their ``cause`` and the profiler's part (recording_cost.COSTS), ``ops`` the operations with
+    ``work``, ``memory``, ``trial`` (trials) and ``queued_ns`` (null where the launch is unknown),
+    ``calls`` the host's calls with their ``kind``, ``waits`` those of host threads for input
+    (host_waits), ``tuning`` the rounds of trials of kernels that have several (trials).
+    ``multiprocessors`` is null where neither the capture nor the datasheet says it; ``pinned_rate``
+    is what pinned memory is copied at, in bytes per second.
     """
 
     capture: Capture
@@ -250,7 +249,7 @@ def _track(
         communication_ns=times["communication_ns"] - late,
         copy_ns=times["copy_ns"],
         host_ns=host_ns,
-        ops=_with_queue(ops, api_calls),
+        ops=_with_trials(_with_queue(ops, api_calls), tuning, capture.tables),
         idle=left,
         calls=calls,
         waits=input_waits,
@@ -264,6 +263,17 @@ def _track(
 def _repeated(rounds: pl.DataFrame) -> pl.DataFrame:
     """Return the rounds of trials of kernels that have REPEATED of them."""
     return rounds.filter(pl.len().over("kernel") >= thresholds.REPEATED)
+
+
+def _with_trials(
+    ops: pl.DataFrame, tuning: pl.DataFrame, tables: dict[str, pl.DataFrame]
+) -> pl.DataFrame:
+    """Return the operations with ``trial``: in a round of ``tuning``, or of a call that tries."""
+    rounds = intervals.inside(ops, tuning)["start_ns"]
+    calls = trials.of_calls(tables["api_calls"], tables["ranges"])
+    tried = pl.col("start_ns").is_in(rounds.implode())
+    tried |= pl.col("correlation").is_in(calls.implode()).fill_null(value=False)
+    return ops.with_columns(trial=tried)
 
 
 def _with_captures(tables: dict[str, pl.DataFrame]) -> pl.DataFrame:

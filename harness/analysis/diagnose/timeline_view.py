@@ -7,6 +7,7 @@ of the same run, only the one whose recording slows the program least is read.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 
 import polars as pl
 
@@ -208,6 +209,35 @@ def _all_ranks(captures: Sequence[Capture], tracks: Sequence[Track]) -> bool:
         return len({rank for rank, _, size in ranks if size}) >= max(sizes)
     alone = not any(track.communication_ns for track in tracks)
     return alone or len(tracks) > 1
+
+
+def of_two_runs(files: Sequence[Sequence[Capture]]) -> tuple[Capture, Capture] | None:
+    """Return two captures of one kind, of different files, that are no ranks of one run.
+
+    Those are ranks whose number differs. Where neither says it, they are ranks if they have no
+    device in common, or both communicate. None where there are no two such.
+    """
+    timelines = [
+        (place, each)
+        for place, file in enumerate(files)
+        for each in file
+        if each.tables["gpu_ops"].height
+    ]
+    for (place, first), (other, second) in combinations(timelines, 2):
+        if place != other and first.kind == second.kind and not _may_be_ranks(first, second):
+            return first, second
+    return None
+
+
+def _may_be_ranks(*captures: Capture) -> bool:
+    ranks = [conditions_of(each).get("rank") for each in captures]
+    if any(ranks):
+        return len(set(ranks)) == len(ranks)
+    devices = [set(each.tables["gpu_ops"]["device"].unique()) for each in captures]
+    if not set.intersection(*devices):
+        return True
+    names = [each.tables["gpu_ops"]["name"].drop_nulls().unique() for each in captures]
+    return all(any(map(communication.communicates, of)) for of in names)
 
 
 def unprofiled_steps(captures: Sequence[Capture]) -> dict[str, float]:

@@ -282,3 +282,17 @@ def test_a_wait_in_the_system_is_named(
     first = first_in(DATA / "nsys/waits" / f"{name}.sqlite.zst")
     assert first.id == "data-starved"
     check(first, place, least_ms, most_ms, fix)
+
+
+def test_products_in_fp32_are_told_beside_a_finding_that_stands_first() -> None:
+    """The file's GPU is in cutlass_80_simt_sgemm for 6.1 of the 6.9 ms of its steps."""
+    found = {}
+    for name in ("wait_read", "streams", "memset_overlap"):
+        captures = door.capture(DATA / "torch" / f"{name}.json.gz").captures.values()
+        diagnosis = conclude.diagnose([*captures])
+        found[name] = diagnosis.findings[0].id, len(diagnosis.notes)
+    assert found == {
+        "wait_read": ("host-bound", 1),
+        "streams": ("pageable-copy", 0),
+        "memset_overlap": ("healthy", 0),  # which says it itself
+    }

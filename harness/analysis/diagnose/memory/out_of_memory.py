@@ -187,8 +187,8 @@ def _free(failure: _Failure) -> Iterator[Evidence]:
         return
     what = "free on the device"
     if failure.limited:
-        what += ", but refused by a limit of the process"
+        what += ", but the process's memory limit refused it"
     if known:
-        piece = f"beside a piece of {size(failure.largest)}" if failure.largest else "and nothing"
-        what += f", {piece} of what is reserved"
+        piece = size(failure.largest) if failure.largest else "none"
+        what += f" (largest free piece already reserved: {piece})"
     yield view.size(what, failure.device)

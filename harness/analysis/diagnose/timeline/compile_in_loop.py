@@ -81,8 +81,10 @@ def found(view: TimelineView) -> Iterator[Finding]:
         return
     loads = view.called(host_calls.LOAD)
     tried, captured, built = tuple(_tried(view)), tuple(_captured(view)), tuple(_building(view))
+    running = _trials_run(view) if tried else 0.0
     evidence = (
         view.percent("idle while code is compiled or loaded", share, thresholds.MATTERS),
+        *((view.percent("in kernels of trials", running),) if running else ()),
         *tried,
         *captured,
         *built,
@@ -91,7 +93,12 @@ def found(view: TimelineView) -> Iterator[Finding]:
     )
     advice = () if tried or captured or built else (_NEXT,)
     finding = KIND.finding(
-        view.where, evidence, share=share, gain=share, confidence=0.9, capture_next=advice
+        view.where,
+        evidence,
+        share=share + running,
+        gain=share + running,
+        confidence=0.9,
+        capture_next=advice,
     )
     if tried:
         finding = replace(finding, title=_BENCHMARK, fix=_BENCHMARK_FIX)
@@ -164,6 +171,17 @@ def _tuning(view: TimelineView) -> Iterator[Finding]:
     )
     finding = KIND.finding(view.where, evidence, share=share, gain=share, confidence=0.95)
     yield replace(finding, title=_TUNING, fix=_TUNING_FIX)
+
+
+def _trials_run(view: TimelineView) -> float:
+    """Return the fraction of the time in which kernels of trials run, and the moments between."""
+    whole = 0
+    for track in view.tracks:
+        runs = track.ops.filter("trial").select("start_ns", "end_ns")
+        between = track.idle.filter(pl.col("cause") == idle_causes.BOUNDARY)
+        ended = between.filter(pl.col("end_ns").is_in(runs["start_ns"].implode()))
+        whole += intervals.covered(pl.concat([runs, ended.select("start_ns", "end_ns")]))
+    return view.fraction(whole)
 
 
 def _tried(view: TimelineView) -> Iterator[Evidence]:

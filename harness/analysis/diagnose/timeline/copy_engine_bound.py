@@ -37,7 +37,12 @@ def found(view: TimelineView) -> Iterator[Finding]:
     full = thresholds.LINK_FULL * track.pinned_rate
     evidence = (
         view.percent("time that copies last longer than kernels", share, thresholds.MATTERS),
-        view.number("their rate", slowest.rate / 1e9, "GB/s", full / 1e9),
+        view.number(
+            "their rate; a full link has the threshold or more",
+            slowest.rate / 1e9,
+            "GB/s",
+            full / 1e9,
+        ),
         view.number("copied", sum(time.bytes for _, time in bound) / 1e6, "MB"),
         view.percent("time in which kernels ran", view.compute),
     )

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from harness.analysis import floors, kernels
+from harness.analysis import floors, kernels, trials
 from harness.analysis.diagnose import thresholds, timeline_evidence
 from harness.analysis.diagnose.finding import HEALTHY, Evidence, Finding, FindingKind
 from harness.analysis.diagnose.timeline import stream_serialised
@@ -99,9 +99,21 @@ def found(view: TimelineView) -> Iterator[Finding]:
     yield replace(finding, title=_IN_FP32, fix=(_TF32,)) if in_fp32 else finding
 
 
+def notes(view: TimelineView) -> Iterator[str]:
+    """Yield what is worth knowing where another finding stands first: products in FP32."""
+    share = timeline_evidence.running(view, pl.col("name").str.contains(_FP32))
+    if share >= _MAINLY:
+        yield (
+            f"{share * 100:.0f} % of the time is in FP32 matrix products without tensor cores: "
+            + _TF32
+        )
+
+
 def _longest(view: TimelineView) -> Iterator[Evidence]:
     """Yield the kernel that runs longest, if it takes _LONGEST of the time."""
-    rows = pl.concat([track.ops.select("kind", "name", "duration_ns") for track in view.tracks])
+    rows = pl.concat(
+        [trials.without(track.ops).select("kind", "name", "duration_ns") for track in view.tracks]
+    )
     sums = rows.filter(pl.col("kind") == "kernel").group_by("name").agg(pl.col("duration_ns").sum())
     if sums.is_empty():
         return

@@ -45,9 +45,10 @@ def found(view: TimelineView) -> Iterator[Finding]:
     copy_bound = pinned > thresholds.COPY_BOUND * compute
     kept = 0 if copy_bound else max(pinned - compute, 0)
     rate = min(track.pinned_rate for track, _ in rows)
+    measured = bytes_ / total, "GB/s"
     evidence = (
         view.percent("time in pageable copies alone", share, thresholds.MATTERS),
-        view.number("their rate", bytes_ / total, "GB/s", rate / 1e9),
+        view.number(f"their rate; pinned memory reaches about {rate / 1e9:.0f} GB/s", *measured),
         view.number("their bytes", bytes_ / 1e6, "MB"),
     )
     gain = max(share - view.fraction(kept), 0)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from harness.analysis import intervals, kernels
+from harness.analysis import intervals, kernels, trials
 from harness.analysis.diagnose import attention_passes, thresholds
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
@@ -169,9 +169,13 @@ def found(view: TimelineView) -> Iterator[Finding]:
         return
     for way in WAYS:
         slow = pl.col("name").str.contains(way.pattern)
-        yield from _of_way(view, way, [track.ops.filter(slow) for track in view.tracks])
+        yield from _of_way(
+            view, way, [trials.without(track.ops).filter(slow) for track in view.tracks]
+        )
     yield from _of_way(
-        view, _ATTENTION, [attention_passes.passes(track.ops) for track in view.tracks]
+        view,
+        _ATTENTION,
+        [attention_passes.passes(trials.without(track.ops)) for track in view.tracks],
     )
 
 

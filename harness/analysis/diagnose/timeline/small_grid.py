@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from harness.analysis import communication
+from harness.analysis import communication, trials
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import Evidence, Finding, FindingKind
 from harness.analysis.diagnose.serialised_streams import blocks
@@ -71,9 +71,13 @@ def _kernels(track: Track) -> pl.DataFrame:
         & (pl.col("work") == communication.COMPUTE)
         & (pl.col("duration_ns") > thresholds.SHORT_NS)
     )
-    return track.ops.filter(pl.col("kind").is_in(["kernel", "graph"])).with_columns(
-        end_ns=pl.col("start_ns") + pl.col("duration_ns"),
-        blocks=pl.when(small).then(blocks()).fill_null(track.room),
+    return (
+        trials.without(track.ops)
+        .filter(pl.col("kind").is_in(["kernel", "graph"]))
+        .with_columns(
+            end_ns=pl.col("start_ns") + pl.col("duration_ns"),
+            blocks=pl.when(small).then(blocks()).fill_null(track.room),
+        )
     )
 
 
