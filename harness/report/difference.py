@@ -18,6 +18,7 @@ from harness.report.section_text import Section
 from harness.report.step_difference import by_gpu, gpu_time
 
 _MOST_SITES = 10
+_NO_PHASE = "what is in no phase"
 
 
 def headline(diff: CellDiff) -> str:
@@ -116,6 +117,8 @@ def counters(a: Tables, b: Tables) -> list[Section]:
 def _memory_headline(diff: MemoryDiff) -> str:
     """Return the phase whose peak changed most, and the line of code behind it."""
     changed = [site for site in diff.sites if site.delta]
+    if not diff.sites and (diff.only_a or diff.only_b):
+        return "A and B have no phase in common."
     if not changed:
         return "No peak holds another number of bytes."
 
@@ -153,7 +156,13 @@ def memory(diff: MemoryDiff) -> list[Section]:
         rows = _phase(diff, phase)
         alike.setdefault(str(rows), []).append(phase)
         tables[str(rows)] = rows
-    first = [Section("Memory by pool", head, pools)] if pools else []
+    only = "; ".join(
+        f"only in {side}: {', '.join(phase or _NO_PHASE for phase in phases)}"
+        for side, phases in (("A", diff.only_a), ("B", diff.only_b))
+        if phases
+    )
+    lines = [f"Phases {only}."] if only else []
+    first = [Section("Memory by pool", head, pools, lines)] if pools or lines else []
     return first + [
         Section(f"Memory at the peak{_of(alike[key])}", ["site", "A", "B", "change"], rows)
         for key, rows in tables.items()
@@ -163,7 +172,7 @@ def memory(diff: MemoryDiff) -> list[Section]:
 
 def _of(phases: list[str]) -> str:
     """Return which phases' peak it is; the history's where none is marked."""
-    return f" of {', '.join(phase or 'what is in no phase' for phase in phases)}" * any(phases)
+    return f" of {', '.join(phase or _NO_PHASE for phase in phases)}" * any(phases)
 
 
 def _phase(diff: MemoryDiff, phase: str) -> list[list[str]]:
