@@ -152,8 +152,8 @@ _OWN_EXITS: dict[str, dict[int, str]] = {
         3: "no claim was tested, cells lack, or nothing can be compared",
     },
     "diff": {
-        1: "with --fail-above: B takes longer by more",
-        3: "with --fail-above: the two cannot be compared, or their steps vary too much",
+        1: "with --fail-above: B takes longer by more, with the whole interval",
+        3: "with --fail-above: undecided, as the steps vary too much or cannot be compared",
     },
     "diagnose": {
         1: "with --test: the cause is not borne out",
