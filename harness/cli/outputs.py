@@ -159,6 +159,7 @@ _OWN_EXITS: dict[str, dict[int, str]] = {
         1: "with --test: the cause is not borne out",
         3: "with --test: no prediction of the cause is decided",
     },
+    "audit": {1: "more than 1 % of the GPU's time is unattributed"},
     "lint": {1: "there are remarks"},
     "doctor": {
         1: "something is not as it has to be; with --clean: a container is still there, or an"

@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from harness.cli.app import app
-from harness.ground.errors import EvidenceError, UsageError
-from tests.support.paths import ROOT
+from harness.ground.errors import UnattributedError, UsageError
+from tests.support.paths import DATA, ROOT
 from tests.support.training_trace import Kernel, Layer, Step, events, write
 from tests.support.transcripts import blocks, printed
 
@@ -49,8 +49,15 @@ def test_the_table_is_printed_before_an_incomplete_one_is_refused(tmp_path: Path
     strayed = replace(STEP, strays=[Kernel("stray", 20)])
     trace = write(tmp_path / "trace.json", events(strayed))
     shown = CliRunner().invoke(app, ["audit", str(trace)])
-    assert isinstance(shown.exception, EvidenceError)
+    assert isinstance(shown.exception, UnattributedError)
+    assert shown.exception.exit_code == 1
     assert "unattributed 0.02 ms" in shown.output
+
+
+def test_counts_have_three_digits() -> None:
+    shown = CliRunner().invoke(app, ["audit", str(DATA / "torch" / "cudnn_benchmark.json.gz")])
+    assert "   37.7\n" in shown.output
+    assert "   1.33\n" in shown.output
 
 
 def test_a_whole_report_holds_many_programs() -> None:
