@@ -12,6 +12,7 @@ from harness.analysis.verdict import LEAST_PROCESSES
 from harness.evidence.tables import Tables
 from harness.report import load_difference
 from harness.report.headline import headline as step_headline
+from harness.report.headline import other_programs
 from harness.report.kernel_difference import kernels, kernels_headline
 from harness.report.numbers import number, size
 from harness.report.section_text import Section
@@ -24,7 +25,7 @@ _NO_PHASE = "what is in no phase"
 def headline(diff: CellDiff) -> str:
     """Return the sentence on the timelines, else on counters, memory or loads; "" on none."""
     if diff.gpu:
-        return step_headline(diff.gpu)
+        return other_programs(diff.gpu) if diff.other_programs else step_headline(diff.gpu)
     if diff.counters:
         return kernels_headline(diff.counters)
     if diff.memory:
@@ -37,7 +38,7 @@ def sections(diff: CellDiff) -> list[Section]:
     every = [_conditions(diff), *([_times(diff.timing)] if diff.timing else [])]
     if diff.gpu:
         time = gpu_time(diff.gpu, diff.gpu_kind or "")
-        every.append(replace(time, lead=f"{time.lead} {compared(diff.gpu)}"))
+        every.append(replace(time, lead=f"{headline(diff)} {compared(diff.gpu)}"))
         every += [by_gpu(diff.gpu)] if diff.gpu.devices else []
     if diff.counters:
         every += kernels(diff.counters)

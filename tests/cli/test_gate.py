@@ -14,7 +14,7 @@ from tests.support.warm import harness
 HERE = DATA / "differences"
 A, SLOWER, VARIED = (HERE / f"{name}.sqlite.zst" for name in ("same_1", "pageable", "same_2"))
 MEMORY, OTHER = HERE / "held.pickle", DATA / "nsys" / "graph_level.sqlite.zst"
-NODES = DATA / "nsys" / "graph_node.sqlite.zst"
+TORCH, NODES = DATA / "torch", DATA / "nsys" / "graph_node.sqlite.zst"
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,7 @@ NODES = DATA / "nsys" / "graph_node.sqlite.zst"
         ((A, VARIED), "5%", 3, "skipped", "within the spread of steps"),
         ((VARIED, VARIED), "5%", 3, "skipped", "undecided: a step: 1× [0.9"),
         ((OTHER, NODES), "5%", 3, "skipped", "undecided: a step: A records CUDA graphs"),
+        ((TORCH / "streams.json.gz", TORCH / "wait_lock.json.gz"), "5%", 3, "skipped", "--range"),
         ((MEMORY, MEMORY), "5%", 3, "skipped", "the two hold neither steps nor kernels"),
     ],
 )
