@@ -49,9 +49,13 @@ def sections(diff: CellDiff) -> list[Section]:
 
 
 def compared(diff: GpuDiff) -> str:
-    """Return a sentence on which steps are compared."""
+    """Return a sentence on which steps are compared, and why the others are not."""
     a, b = diff.step
-    return f"Compared: {a}." if a == b else f"Compared: {a} of A, {b} of B."
+    held = [count // each for count, each in zip(diff.recorded, diff.marked, strict=True)]
+    left = ["the first is warm-up"] if diff.steps < min(held) else []
+    left += ["as many of each side"] if held[0] != held[1] else []
+    why = "".join(f"; {reason}" for reason in left)
+    return f"Compared: {a}{why}." if a == b else f"Compared: {a} of A, {b} of B{why}."
 
 
 def _conditions(diff: CellDiff) -> Section:
