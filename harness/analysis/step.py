@@ -2,7 +2,7 @@
 
 The first of these rules that a timeline satisfies:
 
-1. declared: ranges of a workload of the harness (``step:…``), or of a name that the user gives
+1. declared: ranges of a workload of the harness (``step:…``), or of another name that is given
 2. profiler: ``ProfilerStep#…``, which torch.profiler marks
 3. engine: annotations in which a serving engine says its batch (harness.analysis.annotations)
 4. ranges: those that repeat, numbered or of one name, inside of no other such range; of several
@@ -228,11 +228,11 @@ def _spent(ops: pl.DataFrame, *, apart: bool) -> tuple[int, int]:
 def _markings(ops: pl.DataFrame, tables: Tables, name: str | None) -> Iterator[_Marking]:
     """Yield the ranges that may mark steps, those of the first rule first."""
     ranges = unnumbered(tables["ranges"])
-    if name is not None:
+    if name is not None and name != PROFILER[:-1]:
         its = tables["ranges"] if annotations.batch(name) else ranges
         yield _Marking("declared", name, name, timeline.steps(its, name))
     names = ranges["name"].drop_nulls().unique()
-    ours = sorted(each for each in names if each.startswith(PREFIX))
+    ours = sorted(each for each in names if each.startswith(PREFIX) and name is None)
     if ours:
         as_one = AND.join(ours)
         called = pl.when(pl.col("name").is_in(ours)).then(pl.lit(as_one)).otherwise("name")

@@ -23,7 +23,7 @@ def audit(
 ) -> None:
     """Say what each kernel of a step belongs to and could save.
 
-    Above 1 % of unattributed time the audit is refused, after it is printed.
+    Above 1 % of unattributed time the audit, after it is printed, fails with exit code 1.
     """
     from dataclasses import asdict
 

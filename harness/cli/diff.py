@@ -41,8 +41,8 @@ def diff(
     """Say what changed from A to B, in parts that sum up.
 
     With --fail-above: exit code 1 if B's step, or all kernels under Nsight Compute, takes longer
-    than A's by more than this; 0 if not; 3 if that is undecided, because the two cannot be
-    compared or their steps vary too much. With it go --junit and --github.
+    than A's by more than this, with the whole 99 % interval; 0 if by no more, with the whole
+    interval; else, or if the two cannot be compared, 3. With it go --junit and --github.
     """
     from harness.cli.opening import section_of
 
@@ -71,13 +71,16 @@ def diff(
 
 def _most(percent: str) -> float:
     """Return the ratio of B to A that ``5%`` or ``5`` allows."""
+    bare = percent.strip()
     try:
-        allowed = float(percent.strip().removesuffix("%"))
+        allowed = float(bare.removesuffix("%"))
     except ValueError:
         allowed = math.nan
     if not 0 <= allowed < math.inf:
         what = f"{percent!r} is not a percentage of 0 or more"
         raise UsageError(what, where="--fail-above", remedy="such as 5%")
+    if 0 < allowed < 1 and not bare.endswith("%"):
+        raise UsageError(f"{bare} % or {100 * allowed:g} %?", where="--fail-above", remedy="add %")
     return 1 + allowed / 100
 
 

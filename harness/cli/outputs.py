@@ -152,13 +152,14 @@ _OWN_EXITS: dict[str, dict[int, str]] = {
         3: "no claim was tested, cells lack, or nothing can be compared",
     },
     "diff": {
-        1: "with --fail-above: B takes longer by more",
-        3: "with --fail-above: the two cannot be compared, or their steps vary too much",
+        1: "with --fail-above: B takes longer by more, with the whole interval",
+        3: "with --fail-above: undecided, as the steps vary too much or cannot be compared",
     },
     "diagnose": {
         1: "with --test: the cause is not borne out",
         3: "with --test: no prediction of the cause is decided",
     },
+    "audit": {1: "more than 1 % of the GPU's time is unattributed"},
     "lint": {1: "there are remarks"},
     "doctor": {
         1: "something is not as it has to be; with --clean: a container is still there, or an"

@@ -47,6 +47,12 @@ class EvidenceError(HarnessError):
     """Evidence that lacks what a report or a claim needs, or is of another schema."""
 
 
+class UnattributedError(EvidenceError):
+    """An audit that does not know what launched too much of the GPU's work."""
+
+    exit_code = 1
+
+
 class StoreError(HarnessError):
     """A run folder that cannot be written, or no longer holds what was recorded."""
 

@@ -12,6 +12,7 @@ from harness.analysis.floors import Floor
 from harness.analysis.kernels import short_name
 from harness.analysis.units import counted, size
 from harness.ground.plain import plain
+from harness.report.numbers import number
 
 _WIDTH = 80
 _ROWS = 20
@@ -152,7 +153,7 @@ def layers_lines(layers: Layers) -> Iterator[str]:
     yield f"  layer       µs      n{_BY_SHAPES if known else ''}"
     for part in layers.parts[:_ROWS]:
         share = 100 * part.ms / layers.each_ms
-        text = f"{share:5.1f} % {1e3 * part.ms:8.1f} {part.launches:6.3g}"
+        text = f"{share:5.1f} % {1e3 * part.ms:8.1f} {number(part.launches):>6}"
         if part.floor_ms is not None and part.reached is not None:
             text += f" {1e3 * part.floor_ms:8.1f} {100 * part.reached:6.0f} %"
         yield text
@@ -272,7 +273,7 @@ def _saved(row: Row) -> tuple[float, float]:
 
 def _row(row: Row, audit: Audit) -> Iterator[str]:
     whole = audit.whole_ms
-    text = f"{100 * row.ms / whole:5.1f} % {row.ms:8.3f} {row.launches:6.6g}"
+    text = f"{100 * row.ms / whole:5.1f} % {row.ms:8.3f} {number(row.launches):>6}"
     if audit.floor_ms:
         saved = [f"{100 * saving.ms / whole:5.1f} %" for saving in row.savings]
         saved += [_NOT_MEASURED.rjust(7)] * (3 - len(saved))

@@ -12,18 +12,20 @@ from harness.analysis.verdict import LEAST_PROCESSES
 from harness.evidence.tables import Tables
 from harness.report import load_difference
 from harness.report.headline import headline as step_headline
+from harness.report.headline import other_programs
 from harness.report.kernel_difference import kernels, kernels_headline
 from harness.report.numbers import number, size
 from harness.report.section_text import Section
 from harness.report.step_difference import by_gpu, gpu_time
 
 _MOST_SITES = 10
+_NO_PHASE = "what is in no phase"
 
 
 def headline(diff: CellDiff) -> str:
     """Return the sentence on the timelines, else on counters, memory or loads; "" on none."""
     if diff.gpu:
-        return step_headline(diff.gpu)
+        return other_programs(diff.gpu) if diff.other_programs else step_headline(diff.gpu)
     if diff.counters:
         return kernels_headline(diff.counters)
     if diff.memory:
@@ -36,7 +38,7 @@ def sections(diff: CellDiff) -> list[Section]:
     every = [_conditions(diff), *([_times(diff.timing)] if diff.timing else [])]
     if diff.gpu:
         time = gpu_time(diff.gpu, diff.gpu_kind or "")
-        every.append(replace(time, lead=f"{time.lead} {compared(diff.gpu)}"))
+        every.append(replace(time, lead=f"{headline(diff)} {compared(diff.gpu)}"))
         every += [by_gpu(diff.gpu)] if diff.gpu.devices else []
     if diff.counters:
         every += kernels(diff.counters)
@@ -47,9 +49,13 @@ def sections(diff: CellDiff) -> list[Section]:
 
 
 def compared(diff: GpuDiff) -> str:
-    """Return a sentence on which steps are compared."""
+    """Return a sentence on which steps are compared, and why the others are not."""
     a, b = diff.step
-    return f"Compared: {a}." if a == b else f"Compared: {a} of A, {b} of B."
+    held = [count // each for count, each in zip(diff.recorded, diff.marked, strict=True)]
+    left = ["the first is warm-up"] if diff.steps < min(held) else []
+    left += ["as many of each side"] if held[0] != held[1] else []
+    why = "".join(f"; {reason}" for reason in left)
+    return f"Compared: {a}{why}." if a == b else f"Compared: {a} of A, {b} of B{why}."
 
 
 def _conditions(diff: CellDiff) -> Section:
@@ -116,6 +122,8 @@ def counters(a: Tables, b: Tables) -> list[Section]:
 def _memory_headline(diff: MemoryDiff) -> str:
     """Return the phase whose peak changed most, and the line of code behind it."""
     changed = [site for site in diff.sites if site.delta]
+    if not diff.sites and (diff.only_a or diff.only_b):
+        return "A and B have no phase in common."
     if not changed:
         return "No peak holds another number of bytes."
 
@@ -153,7 +161,13 @@ def memory(diff: MemoryDiff) -> list[Section]:
         rows = _phase(diff, phase)
         alike.setdefault(str(rows), []).append(phase)
         tables[str(rows)] = rows
-    first = [Section("Memory by pool", head, pools)] if pools else []
+    only = "; ".join(
+        f"only in {side}: {', '.join(phase or _NO_PHASE for phase in phases)}"
+        for side, phases in (("A", diff.only_a), ("B", diff.only_b))
+        if phases
+    )
+    lines = [f"Phases {only}."] if only else []
+    first = [Section("Memory by pool", head, pools, lines)] if pools or lines else []
     return first + [
         Section(f"Memory at the peak{_of(alike[key])}", ["site", "A", "B", "change"], rows)
         for key, rows in tables.items()
@@ -163,7 +177,7 @@ def memory(diff: MemoryDiff) -> list[Section]:
 
 def _of(phases: list[str]) -> str:
     """Return which phases' peak it is; the history's where none is marked."""
-    return f" of {', '.join(phase or 'what is in no phase' for phase in phases)}" * any(phases)
+    return f" of {', '.join(phase or _NO_PHASE for phase in phases)}" * any(phases)
 
 
 def _phase(diff: MemoryDiff, phase: str) -> list[list[str]]:

@@ -42,6 +42,14 @@ def headline(diff: GpuDiff) -> str:
     return f"{whole}: {clause}{_in_all(cause, diff)}{_largest(cause, diff)}."
 
 
+def other_programs(diff: GpuDiff) -> str:
+    """Return how long the steps of two different programs last, without a comparison."""
+    scale, name = _scale(diff)
+    a, b = (f"{number(time / scale)} {name}" for time in diff.a_step(diff.a_ns, diff.b_ns))
+    what = "a step" if any(diff.ranges) else "the capture"
+    return f"A and B may be different programs: {what} takes {a} in A, {b} in B."
+
+
 def _clause(cause: Cause, diff: GpuDiff, change: str) -> str:
     """Return what became of the cause's parts; ``change``: the size of their change, with unit."""
     if cause.what == "one part":
@@ -183,9 +191,15 @@ def _named(row: DiffRow, cause: Cause, diff: GpuDiff, change: str) -> str:
     ratio = _over(max(cause.a_ns, cause.b_ns), min(cause.a_ns, cause.b_ns))
     rate = f"{ratio} {'slower' if slower else 'faster'}"
     times = f" ({_times(cause, diff)}{_because(row)})"
+    as_often = abs(counts[1] / work_ratio(diff) - counts[0]) <= _AS_OFTEN * counts[0]
+    if before != after and not as_often:
+        return (
+            f"{after}, {_often(counts[1])} a step, took the place of {before},"
+            f" {_often(counts[0])} a step, together {_over(cause.b_ns, cause.a_ns)} as long{times}"
+        )
     if before != after:
         return f"{after} took the place of {before}, {rate}{times}"
-    if abs(counts[1] / work_ratio(diff) - counts[0]) > _AS_OFTEN * counts[0]:
+    if not as_often:
         return (
             f"{before} runs {_often(counts[1])} a step instead of {_often(counts[0])} and"
             f" takes {_over(cause.b_ns, cause.a_ns)} as long{times}"

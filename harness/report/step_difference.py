@@ -3,7 +3,6 @@
 The parts sum to the whole, and those that changed most come first.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 
 from harness.analysis.diff.gpu import DiffRow, GpuDiff
@@ -134,7 +133,10 @@ class _Table:
         return [f"{time / self._scale:.{self._places}f}" for time in times_ns]
 
     def change(self, change_ns: float) -> str:
-        return with_sign(change_ns, f"{abs(change_ns) / self._scale:.{self._places}f}")
+        return with_sign(change_ns, self.size(abs(change_ns)).partition(" ")[0])
+
+    def size(self, time_ns: float) -> str:
+        return f"{time_ns / self._scale:.{self._places}f} {self._unit}"
 
     def calls(self, row: DiffRow) -> str:
         """Return the calls that the host was in, those whose time changed most."""
@@ -187,13 +189,10 @@ def _compared(diff: GpuDiff, kind: str) -> str:
 
 
 def _cut(cut: Sequence[DiffRow], diff: GpuDiff, table: _Table) -> str:
-    """Return how many parts have no row, by kind, and the largest of them."""
-    kinds = Counter(_is(row) for row in cut)
-    counted = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
-    largest = max(cut, key=lambda row: abs(diff.change_ns(row)))
-    change = diff.change_ns(largest)
-    named = f"; the largest is {part_label(largest)} ({table.change(change)})" if change else ""
-    return f"Without a row of their own: {counted}{named}."
+    """Return how many parts have no row, and by how much the largest of them changed."""
+    most = max(abs(diff.change_ns(row)) for row in cut)
+    size = f"at most {table.size(most)}{' each' * (len(cut) > 1)}" if most else "unchanged"
+    return f"Not shown: {counted(len(cut), 'part')}, {size}."
 
 
 def _words(diff: GpuDiff, shown: Sequence[DiffRow]) -> list[str]:
@@ -202,6 +201,6 @@ def _words(diff: GpuDiff, shown: Sequence[DiffRow]) -> list[str]:
         lines.append("Here: in these two processes; another pair may differ otherwise.")
     if any(_is(row) == "small" for row in shown):
         lines.append(f"Small: perhaps below {100 * THRESHOLD:g} % of the step.")
-    if any(row.change == "not judged" for row in diff.rows):
+    if any(row.change == "not judged" for row in shown):
         lines.append("Not judged: seen too few times for an interval.")
     return lines

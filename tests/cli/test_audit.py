@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from harness.cli.app import app
-from harness.ground.errors import EvidenceError, UsageError
+from harness.ground.errors import UnattributedError, UsageError
 from tests.support.paths import DATA, ROOT
 from tests.support.training_trace import Kernel, Layer, Step, events, write
 from tests.support.transcripts import blocks, printed
@@ -49,7 +49,8 @@ def test_the_table_is_printed_before_an_incomplete_one_is_refused(tmp_path: Path
     strayed = replace(STEP, strays=[Kernel("stray", 20)])
     trace = write(tmp_path / "trace.json", events(strayed))
     shown = CliRunner().invoke(app, ["audit", str(trace)])
-    assert isinstance(shown.exception, EvidenceError)
+    assert isinstance(shown.exception, UnattributedError)
+    assert shown.exception.exit_code == 1
     assert "unattributed 0.02 ms" in shown.output
 
 
@@ -57,6 +58,12 @@ def test_a_snapshot_is_told_from_a_trace() -> None:
     shown = CliRunner().invoke(app, ["audit", str(DATA / "memory/graph.pickle.zst")])
     assert isinstance(shown.exception, UsageError)
     assert "a memory snapshot, which times nothing on the GPU (name a" in str(shown.exception)
+
+
+def test_counts_have_three_digits() -> None:
+    shown = CliRunner().invoke(app, ["audit", str(DATA / "torch" / "cudnn_benchmark.json.gz")])
+    assert "   37.7\n" in shown.output
+    assert "   1.33\n" in shown.output
 
 
 def test_a_whole_report_holds_many_programs() -> None:

@@ -14,7 +14,7 @@ from tests.support.warm import harness
 HERE = DATA / "differences"
 A, SLOWER, VARIED = (HERE / f"{name}.sqlite.zst" for name in ("same_1", "pageable", "same_2"))
 MEMORY, OTHER = HERE / "held.pickle", DATA / "nsys" / "graph_level.sqlite.zst"
-NODES = DATA / "nsys" / "graph_node.sqlite.zst"
+TORCH, NODES = DATA / "torch", DATA / "nsys" / "graph_node.sqlite.zst"
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,9 @@ NODES = DATA / "nsys" / "graph_node.sqlite.zst"
         ((A, SLOWER), " 400 % ", 0, "system-out", "allowed 5×"),
         ((SLOWER, A), "0", 0, "system-out", "passed: a step: 0."),
         ((A, VARIED), "5%", 3, "skipped", "within the spread of steps"),
+        ((VARIED, VARIED), "5%", 3, "skipped", "undecided: a step: 1× [0.9"),
         ((OTHER, NODES), "5%", 3, "skipped", "undecided: a step: A records CUDA graphs"),
+        ((TORCH / "streams.json.gz", TORCH / "wait_lock.json.gz"), "5%", 3, "skipped", "--range"),
         ((MEMORY, MEMORY), "5%", 3, "skipped", "the two hold neither steps nor kernels"),
     ],
 )
@@ -78,6 +80,7 @@ def test_each_pair_of_two_folders_is_judged_and_a_capture_that_lacks_is_told(
         ((A, A, "--fail-above", "-3%"), "--fail-above: '-3%' is not a percentage of 0 or more"),
         ((A, A, "--fail-above", "nan"), "'nan' is not a percentage"),
         ((A, A, "--fail-above", "inf%"), "'inf%' is not a percentage"),
+        ((A, A, "--fail-above", "0.05"), "--fail-above: 0.05 % or 5 %? (add %)"),
         ((A, A, "--junit", "junit.xml"), "add --fail-above 5%"),
         ((A, A, "--github"), "add --fail-above 5%"),
         ((A, MEMORY, "--fail-above", "5"), "nothing to compare: nsys of the first, memory"),

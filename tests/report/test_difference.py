@@ -41,13 +41,14 @@ def test_names_from_captures_are_shown_as_they_are(name: str) -> None:
         "memory_pool_peaks": rows("memory_pool_peaks", filled),
         "memory_by_pool": rows("memory_by_pool", []),
     }
+    less = [sites[0] | {"peak_bytes": 3}]
     none = {key: table.clear() for key, table in held.items()}
     diff = CellDiff(
         (Condition("nsys", name, name, name),),
         (name,),
         gpu=capture(name),
         gpu_kind="nsys",
-        memory=memory.compare(none, held),
+        memory=memory.compare(none | {"memory_sites": rows("memory_sites", less)}, held),
     )
     plain = CellDiff(
         (Condition("nsys", "n", "n", "n"),),
@@ -55,7 +56,7 @@ def test_names_from_captures_are_shown_as_they_are(name: str) -> None:
         gpu=capture("n"),
         gpu_kind="nsys",
         memory=memory.compare(
-            none,
+            none | {"memory_sites": rows("memory_sites", [less[0] | {"phase": "n", "site": "n"}])},
             none
             | {
                 "memory_sites": rows("memory_sites", [sites[0] | {"phase": "n", "site": "n"}]),
@@ -126,6 +127,12 @@ def test_memory_names_the_phase_that_grew_most_and_its_line() -> None:
     told = CellDiff((), (), memory=memory.compare(a, late))
     assert difference.headline(told).endswith("not counted: 0 B in A, 4 MB in B.")
     assert "of what the history saw" in difference.sections(told)[1].rows[-1][0]
+    other = memory.compare(a, held(lost_1=1))
+    assert difference.headline(CellDiff((), (), memory=other)) == (
+        "A and B have no phase in common."
+    )
+    lines = [line for section in difference.memory(other) for line in section.lines]
+    assert lines == ["Phases only in A: load, step; only in B: lost."]
     same = CellDiff((), (), memory=memory.compare(a, a))
     assert difference.headline(same) == "No peak holds another number of bytes."
 

@@ -7,11 +7,12 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from harness.analysis.diff import gpu
+from harness.analysis.diff import compare, gpu
 from harness.analysis.diff.gpu import GpuDiff
 from harness.evidence.subject import Subject
 from harness.evidence.tables import Tables
 from harness.extract import door
+from harness.report import difference
 from harness.report.headline import headline
 from tests.support.paths import DATA
 from tests.support.timelines import Op, timeline
@@ -187,3 +188,43 @@ def opened(name: str) -> Tables:
     assert isinstance(known, Subject)
     (capture,) = known.captures.values()
     return capture.tables
+
+
+def test_other_programs_are_said_first_and_a_kernel_launched_otherwise_is_not_called_faster() -> (
+    None
+):
+    names = ("mi300x_step", "wait_lock")
+    a, b = (door.capture(DATA / "torch" / f"{name}.json.gz") for name in names)
+    change = compare.compare(a, b)
+    assert change.gpu is not None
+    assert difference.headline(change) == (
+        "A and B may be different programs: a step takes 10.2 ms in A, 1.47 ms in B."
+    )
+    assert difference.compared(change.gpu) == (
+        "Compared: 3 × ProfilerStep# of A, 3 of 6 × ProfilerStep# of B; as many of each side."
+    )
+    assert ", 3 times a step, took the place of " in headline(change.gpu)
+    assert ", 24 times a step, together 0.113× as long (9.06 → 1.02 ms)" in headline(change.gpu)
+
+
+def test_a_whole_capture_is_not_compared_with_a_step() -> None:
+    names = ("streams", "wait_lock")
+    a, b = (door.capture(DATA / "torch" / f"{name}.json.gz") for name in names)
+    change = compare.compare(a, b)
+    assert (change.gpu, change.gpu_kind, difference.headline(change)) == (None, None, "")
+    (why,) = change.refused
+    assert why.startswith("torch: A is a whole capture, B has steps (ProfilerStep); name a range")
+    assert "torch: B is a whole capture, A" in compare.compare(b, a).refused[0]
+
+
+@pytest.mark.parametrize("ranges", [None, "ProfilerStep"])
+def test_steps_left_out_are_told_with_the_reason_and_a_range_s_name_changes_nothing(
+    ranges: str | None,
+) -> None:
+    capture = door.capture(DATA / "torch" / "wait_lock.json.gz")
+    change = compare.compare(capture, capture, ranges)
+    assert "(1568 → 1568 µs)" in difference.headline(change)
+    assert change.gpu is not None
+    assert difference.compared(change.gpu) == (
+        "Compared: 5 of 6 × ProfilerStep#; the first is warm-up."
+    )

@@ -29,7 +29,7 @@ from harness.analysis.floors import Floor
 from harness.analysis.hint import said
 from harness.evidence.capture import Capture
 from harness.evidence.kinds import filling, unprofiled
-from harness.ground.errors import EvidenceError, UsageError
+from harness.ground.errors import UnattributedError, UsageError
 
 MOST_UNATTRIBUTED = 0.01
 """The fraction of the GPU's time above which an audit is refused as incomplete."""
@@ -119,9 +119,9 @@ class Audit:
         return sum(row.savings[place].ms for row in self.rows if len(row.savings) > place)
 
     def complete(self) -> None:
-        """Raise EvidenceError where too much of the time is unattributed."""
+        """Raise UnattributedError where too much of the time is unattributed."""
         if self.unattributed > MOST_UNATTRIBUTED:
-            raise EvidenceError(
+            raise UnattributedError(
                 f"{100 * self.unattributed:.1f} % of the GPU's time is unattributed,"
                 f" more than {100 * MOST_UNATTRIBUTED:.0f} %",
                 where=self.label,

@@ -40,14 +40,15 @@ class CellDiff:
     """What differs in how two sides were made, then what changed; None was not recorded by both.
 
     ``alike`` holds the conditions that both sides tell and agree in. ``unlike`` says why the two
-    timelines may not be of one program, or not comparable; ``refused`` what was recorded and cannot
-    be compared, and why.
+    timelines may not be of one program, or not comparable, ``other_programs`` whether the first of
+    these is said; ``refused`` what was recorded and cannot be compared, and why.
     """
 
     differing: tuple[Condition, ...]
     refused: tuple[str, ...]
     alike: tuple[Condition, ...] = ()
     unlike: tuple[str, ...] = ()
+    other_programs: bool = False
     timing: tuple[Ratio, ...] = ()
     gpu: GpuDiff | None = None
     gpu_kind: str | None = None
@@ -99,17 +100,33 @@ def compare(
             by_table.setdefault(kind.compared_by, kind.name)
     sides = {table: captures[name] for table, name in by_table.items()}
     work = gpu.compare(*sides[_GPU_WORK], ranges) if _GPU_WORK in sides else None
+    if work and (why := _whole_against_step(work)):
+        not_compared[by_table[_GPU_WORK]], work = why, None
+    tracing = conditions_of[by_table[_GPU_WORK]] if work else None
     return CellDiff(
         tuple(each for each in conditions if each.a != each.b),
         tuple(f"{kind}: {why}" for kind, why in not_compared.items()),
         tuple(each for each in conditions if each.a == each.b),
-        tuple(likeness.unlike(work, *conditions_of[by_table[_GPU_WORK]])) if work else (),
+        tuple(likeness.unlike(work, *tracing)) if work and tracing else (),
+        bool(work and tracing and likeness.other_programs(work, *tracing)),
         timing=tuple(timing.compare(*sides[_TIMES], paired=paired)) if _TIMES in sides else (),
         gpu=work,
-        gpu_kind=by_table.get(_GPU_WORK),
+        gpu_kind=by_table[_GPU_WORK] if work else None,
         counters=tuple(counters.compare(*sides[_COUNTERS])) if _COUNTERS in sides else (),
         memory=memory.compare(*sides[_MEMORY]) if _MEMORY in sides else None,
         load=load.compare(*sides[_REQUESTS]) if _REQUESTS in sides else None,
+    )
+
+
+def _whole_against_step(diff: GpuDiff) -> str:
+    """Return why timelines are not compared of which one has steps, "" where both or none have."""
+    a, b = diff.ranges
+    if bool(a) == bool(b):
+        return ""
+    whole, stepped = ("B", "A") if a else ("A", "B")
+    return (
+        f"{whole} is a whole capture, {stepped} has steps ({a or b}); name a range that marks"
+        " steps of both: --range NAME"
     )
 
 

@@ -1,13 +1,14 @@
 """Whether B takes longer than A by more than is allowed: the time that a difference leads with."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Literal
 
 from harness.analysis.diff.cells import CellDiff
 from harness.analysis.diff.significance import LEAST, difference
 from harness.analysis.statistics import LEVEL
-from harness.analysis.students_t import Difference
 from harness.analysis.units import counted
 
 _DECISIVE = ("GPU", "clock control", "cache control")
@@ -40,15 +41,15 @@ def judged(diff: CellDiff, most: float) -> Judged | None:
     if diff.gpu:
         time = "a step" if any(diff.gpu.ranges) else "the capture"
         both = diff.gpu.a_step(diff.gpu.a_ns, diff.gpu.b_ns)
-        spread = difference(*diff.gpu.each_step, LEVEL)
+        reach = _reach(*diff.gpu.each_step)
     elif diff.counters:
-        time, spread = "the profiled kernels", None
+        time, reach = "the profiled kernels", None
         a, b = (sum(kernel.time_ns[side] for kernel in diff.counters) for side in (0, 1))
         both = a, b
     else:
         return Judged("time", "undecided", diff.refused[0]) if diff.refused else None
     why = next(_not_comparable(diff), "")
-    return Judged(time, "undecided", why) if why else _judged(time, both, spread, most)
+    return Judged(time, "undecided", why) if why else _judged(time, both, reach, most)
 
 
 def _not_comparable(diff: CellDiff) -> Iterator[str]:
@@ -69,18 +70,33 @@ def _not_comparable(diff: CellDiff) -> Iterator[str]:
         yield f"A holds {counted(counts[0], 'profiled kernel')}, B {counts[1]}"
 
 
-def _judged(time: str, both: tuple[float, float], spread: Difference | None, most: float) -> Judged:
-    """Judge the ratio of two times; it fails only where the whole interval is above ``most``."""
+def _judged(time: str, both: tuple[float, float], reach: float | None, most: float) -> Judged:
+    """Judge the ratio of two times: it passes or fails only with the whole of its interval.
+
+    ``reach``: the half-width of the interval of the ratio's logarithm, None where it is not known.
+    """
     a, b = both
     if not a or not b:
         return Judged(time, "undecided", "a time is zero")
     factor = b / a
-    outcome: Outcome = "failed" if factor > most else "passed"
-    if spread is None:
+    if reach is None:
+        outcome: Outcome = "failed" if factor > most else "passed"
         return Judged(time, outcome, f"no spread is known without {LEAST} steps of each", factor)
-    low, high = (max(0.0, 1 + end / a) for end in (spread.low, spread.high))
-    if not low <= most < high:
-        return Judged(time, outcome, "", factor, low, high)
-    outcome = "undecided" if outcome == "failed" else outcome
-    why = "what is allowed lies within the spread of steps"
-    return Judged(time, outcome, why, factor, low, high)
+    low, high = factor * math.exp(-reach), factor * math.exp(reach)
+    if low <= most < high:
+        why = "what is allowed lies within the spread of steps"
+        return Judged(time, "undecided", why, factor, low, high)
+    return Judged(time, "failed" if low > most else "passed", "", factor, low, high)
+
+
+def _reach(a: Sequence[float], b: Sequence[float]) -> float | None:
+    """Return the half-width of the interval of log(mean(b) / mean(a)); None of too few steps.
+
+    A small change of a logarithm is the relative change, so it is Welch's for steps in units of
+    their side's mean.
+    """
+    if not sum(a) or not sum(b):
+        return None
+    before, after = ([step / fmean(side) for step in side] for side in (a, b))
+    spread = difference(before, after, LEVEL)
+    return spread.high - spread.value if spread else None

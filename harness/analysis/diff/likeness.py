@@ -1,6 +1,6 @@
 """Whether two timelines can be held against each other: GPU, tracing, steps, kernels in common."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from harness.analysis.diff.gpu import GpuDiff
@@ -51,8 +51,7 @@ def unlike(diff: GpuDiff, a: Mapping[str, str], b: Mapping[str, str]) -> Iterato
     if "GPU" in a and "GPU" in b and a["GPU"] != b["GPU"]:
         yield f"A ran on {a['GPU']}, B on {b['GPU']}."
     graphs = [_of_graphs(made.get("tracing", "")) for made in (a, b)]
-    traced_otherwise = all(graphs) and graphs[0] != graphs[1] and _has_graphs(diff)
-    if traced_otherwise:
+    if _traced_otherwise(diff, graphs):
         yield (
             f"A records {graphs[0]}, B {graphs[1]}: kernels inside graphs are seen on one side"
             " only, and tracing them one by one slows them."
@@ -64,20 +63,27 @@ def unlike(diff: GpuDiff, a: Mapping[str, str], b: Mapping[str, str]) -> Iterato
         yield f"The steps of A are {marked[0]}, those of B {marked[1]}."
     elif any(diff.ranges) and diff.recorded[0] != diff.recorded[1]:
         yield f"A holds {counted(diff.recorded[0], 'step')}, B {diff.recorded[1]}."
-    if not traced_otherwise:
-        yield from _other_programs(diff)
+    if other := other_programs(diff, a, b):
+        yield other
 
 
-def _other_programs(diff: GpuDiff) -> Iterator[str]:
+def other_programs(diff: GpuDiff, a: Mapping[str, str], b: Mapping[str, str]) -> str:
+    """Return why the two may be different programs, "" where their kernels do not say so."""
+    graphs = [_of_graphs(made.get("tracing", "")) for made in (a, b)]
     shares = _in_common(diff)
+    if _traced_otherwise(diff, graphs) or max(shares) >= _LITTLE:
+        return ""
     if shares == (0, 0):
-        yield "A and B have no kernel in common: they may be different programs."
-    elif max(shares) < _LITTLE:
-        in_a, in_b = (f"{100 * share:.0f} %" for share in shares)
-        yield (
-            f"Kernels that A and B have in common take {in_a} of A's kernel time, {in_b} of B's:"
-            " they may be different programs."
-        )
+        return "A and B have no kernel in common: they may be different programs."
+    in_a, in_b = (f"{100 * share:.0f} %" for share in shares)
+    return (
+        f"Kernels that A and B have in common take {in_a} of A's kernel time, {in_b} of B's:"
+        " they may be different programs."
+    )
+
+
+def _traced_otherwise(diff: GpuDiff, graphs: Sequence[str]) -> bool:
+    return all(graphs) and graphs[0] != graphs[1] and _has_graphs(diff)
 
 
 def _of_graphs(tracing: str) -> str:

@@ -43,11 +43,14 @@ class MemoryDiff:
     """Pools and sites on both sides; within a phase the sites' differences sum to the peak's.
 
     ``before``: bytes, A and B, that were allocated before a history began, which are of no site.
+    ``only_a`` and ``only_b``: phases that the other side lacks, which have no sites here.
     """
 
     pools: tuple[Pool, ...]
     sites: tuple[Site, ...]
     before: tuple[int, int] = (0, 0)
+    only_a: tuple[str, ...] = ()
+    only_b: tuple[str, ...] = ()
 
     def peak(self, phase: str) -> tuple[int, int]:
         """Return the bytes asked for that were held at a phase's peak, without those before."""
@@ -56,12 +59,12 @@ class MemoryDiff:
 
     @property
     def phases(self) -> tuple[str, ...]:
-        """Return the phases in the order of the first capture, then the second."""
+        """Return the common phases in the order of the first capture, then the graphs' pools."""
         return tuple(dict.fromkeys(site.phase for site in self.sites))
 
 
 def compare(a: Tables, b: Tables) -> MemoryDiff:
-    """Return pools by name, and sites by phase and graph's pool, those that changed most first.
+    """Return pools by name, and sites by common phase and graph's pool, the largest change first.
 
     Sites are matched by file, line and function, then without the line: code above may have moved.
     """
@@ -70,11 +73,19 @@ def compare(a: Tables, b: Tables) -> MemoryDiff:
         Pool(name, *zip(*(side.get(name, (0, 0)) for side in pools), strict=True))
         for name in dict.fromkeys([*pools[0], *pools[1]])
     ]
-    sites = [_sites(tables) for tables in (a, b)]
-    phases = list(dict.fromkeys(phase for side in sites for phase, _ in side))
-    changes = [change for phase in phases for change in _phase(phase, *sites)]
-    ranked = sorted(changes, key=lambda change: (phases.index(change.phase), -abs(change.delta)))
-    return MemoryDiff(tuple(both), tuple(ranked), (_before(a), _before(b)))
+    sites = [_held(tables["memory_sites"], "phase", "peak_bytes") for tables in (a, b)]
+    graphs = [_held(_of_graphs(tables), "pool", "bytes") for tables in (a, b)]
+    phases = [dict.fromkeys(phase for phase, _ in side) for side in sites]
+    filled = dict.fromkeys(pool for side in graphs for pool, _ in side)
+    changes = [_phase(phase, *sites) for phase in phases[0] if phase in phases[1]]
+    changes += [_phase(pool, *graphs) for pool in filled]
+    return MemoryDiff(
+        tuple(both),
+        tuple(site for of_phase in changes for site in of_phase),
+        (_before(a), _before(b)),
+        tuple(phase for phase in phases[0] if phase not in phases[1]),
+        tuple(phase for phase in phases[1] if phase not in phases[0]),
+    )
 
 
 Sites = dict[tuple[str, str], tuple[int, int]]
@@ -90,10 +101,8 @@ def _before(tables: Tables) -> int:
     return int(start["allocated_bytes"].sum())
 
 
-def _sites(tables: Tables) -> Sites:
-    filled = tables["memory_pool_peaks"]
-    graphs = filled.filter(pl.col("pool").str.starts_with(GRAPH_POOL))
-    return _held(tables["memory_sites"], "phase", "peak_bytes") | _held(graphs, "pool", "bytes")
+def _of_graphs(tables: Tables) -> pl.DataFrame:
+    return tables["memory_pool_peaks"].filter(pl.col("pool").str.starts_with(GRAPH_POOL))
 
 
 def _held(rows: pl.DataFrame, where: str, size: str) -> Sites:
@@ -113,7 +122,8 @@ def _phase(phase: str, a: Sites, b: Sites) -> list[Site]:
         for site, site_of_b in zip(sites, moved.get(function, []), strict=False):
             changes.append(_site(phase, site_of_b, before.pop(site), after.pop(site_of_b)))
     changes += [_site(phase, site, value, (0, 0)) for site, value in before.items()]
-    return changes + [_site(phase, site, (0, 0), value) for site, value in after.items()]
+    changes += [_site(phase, site, (0, 0), value) for site, value in after.items()]
+    return sorted(changes, key=lambda change: -abs(change.delta))
 
 
 def _by_function(sites: Mapping[str, object]) -> dict[str, list[str]]:

@@ -58,7 +58,7 @@ def test_two_cells_of_one_report_say_what_differs_in_packages() -> None:
 
 
 def test_a_cell_against_a_file_has_what_both_have() -> None:
-    cell, file = subject(f"{REPORT}:stack-m1.bf16-eager"), subject(DATA / "torch/streams.json.gz")
+    cell, file = subject(f"{REPORT}:stack-m1.bf16-eager"), subject(DATA / "torch/wait_lock.json.gz")
     diff = compare.compare(cell, file)
     assert (diff.gpu_kind, diff.timing, diff.counters, diff.memory) == ("torch", (), (), None)
 
