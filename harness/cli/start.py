@@ -54,6 +54,7 @@ _MOST_FILES = 100
 
 def _here() -> tuple[_Section, ...]:
     """Return what to type for the newest capture in this folder; nothing where there is none."""
+    from harness.evidence.kinds import filling
     from harness.extract import door
     from harness.ground.plain import plain
 
@@ -64,7 +65,8 @@ def _here() -> tuple[_Section, ...]:
     names = [name for name, kind in found if kind == found[0][1]]
     alike = [shlex.quote(f"./{name}" if name.startswith("-") else name) for name in names]
     commands = [(f"harness diagnose {alike[0]}", "what is wrong")]
-    if found[0][1] != "memory" or util.find_spec("altair"):  # which draws its page's figure
+    drawn = found[0][1] in filling("memory_timeline")  # its page has a figure, by altair
+    if not drawn or util.find_spec("altair"):
         commands.append((f"harness view {alike[0]}", "one HTML page with its timeline"))
     if len(alike) > 1:
         commands.append((f"harness diff {alike[1]} {alike[0]}", "what changed"))

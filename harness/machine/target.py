@@ -1,7 +1,6 @@
 """What this machine is: GPU, driver, host and profilers. Asks, never sets."""
 
 import contextlib
-import importlib.util
 import os
 import platform
 import re
@@ -102,7 +101,11 @@ class Target:
 
 def has_bindings() -> bool:
     """Return whether NVML's Python bindings are installed, without which no GPU is found."""
-    return importlib.util.find_spec("pynvml") is not None
+    try:
+        import pynvml  # noqa: F401 - whether it can be imported is the question
+    except ModuleNotFoundError:
+        return False
+    return True
 
 
 def detect(*, with_gpus: bool = True) -> Target:

@@ -174,7 +174,7 @@ def _by_ranges(captures: Sequence[Capture]) -> Capture:
     timelines = [each for each in captures if each.kind in filling("ranges")]
     timeline = _one(timelines, "gpu_ops", "timeline")
     if timeline is None:
-        snapshots = captures and all(each.kind == "memory" for each in captures)
+        snapshots = captures and all(each.kind in filling("memory_timeline") for each in captures)
         raise UsageError(
             "a memory snapshot, which times nothing on the GPU"
             if snapshots
