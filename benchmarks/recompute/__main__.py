@@ -36,6 +36,13 @@ def checked(study: str, report: Path) -> dict[str, dict[str, Any]]:
     return {each["id"]: each for each in json.loads(said.stdout)}
 
 
+def committed() -> list[Path]:
+    """Return the evidence of the reports that git holds; runs made here may lie beside them."""
+    command = ["git", "ls-files", "reports/*/*/evidence/provenance.json"]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return sorted((ROOT / name).parent for name in said.stdout.splitlines())
+
+
 def compared(
     problem: dict[str, Any], claim: dict[str, Any], evidence: Path, theirs: dict[str, Any]
 ) -> Iterator[tuple[str, str, str]]:
@@ -87,7 +94,7 @@ def main() -> int:
     check = options.parse_args().check
     counts: Counter[tuple[str, str]] = Counter()
     left_out: dict[tuple[str, str], list[str]] = {}
-    for evidence in sorted(ROOT.glob("reports/*/*/evidence")):
+    for evidence in committed():
         study = evidence.parent.parent.name
         problem = yaml.safe_load((ROOT / "problems" / study / "problem.yaml").read_text())
         results = checked(study, evidence.parent)

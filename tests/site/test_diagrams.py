@@ -10,7 +10,7 @@ from tests.support.paths import ROOT
 
 BLOCKS = [
     (page, block)
-    for page in sorted(ROOT.glob("reports/*/*/**/*.md"))
+    for page in sorted([*ROOT.glob("reports/*/*/**/*.md"), *ROOT.glob("docs/*.md")])
     for block in re.findall(r"^```mermaid\n.*?^```$", page.read_text(), re.MULTILINE | re.DOTALL)
 ]
 
@@ -46,7 +46,7 @@ def test_messages_are_between_participants_and_notes_stand_alone() -> None:
 
 
 @pytest.mark.parametrize("block", [block for _, block in BLOCKS], ids=[p.name for p, _ in BLOCKS])
-def test_every_diagram_of_a_report_is_drawn_whole(block: str) -> None:
+def test_every_diagram_of_a_page_is_drawn_whole(block: str) -> None:
     arrows = len(re.findall(r"-->|->>|\.->", block)) - block.count("-->>")
     assert arrows > 0
     assert sum("|" in row for row in rows(block)) == block.count("-->>") + arrows
