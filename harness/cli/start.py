@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-from harness.ground import studies
-
 _Section = tuple[str, tuple[tuple[str, str], ...]]
 _REPRODUCE: _Section = (
     "Reproduce a study",
@@ -45,11 +43,16 @@ _HELP: _Section = (
     ),
 )
 _NEXT = (_REPRODUCE, _LOOK, _WRITE, _HELP)
-_APART = (_COPY if util.find_spec(studies.PACKAGE) else _CLONE, _LOOK, _HELP)
-"""What there is to type where the harness is installed apart from any studies."""
 _WIDTH = 26
 _MOST_FILES = 100
 """Of a folder, the newest: their first bytes are read in some ms."""
+
+
+def _apart() -> tuple[_Section, ...]:
+    """Return what there is to type where the harness is installed apart from any studies."""
+    from harness.ground import studies
+
+    return _COPY if util.find_spec(studies.PACKAGE) else _CLONE, _LOOK, _HELP
 
 
 def _here() -> tuple[_Section, ...]:
@@ -90,7 +93,7 @@ def start(
     if context.invoked_subcommand is not None:
         return
     output.say("harness: reproduce, measure and explain GPU performance problems")
-    for title, commands in (*_here(), *(_NEXT if checkout.is_one() else _APART)):
+    for title, commands in (*_here(), *(_NEXT if checkout.is_one() else _apart())):
         output.say()
         output.say(title)
         width = max(_WIDTH, *(len(command) + 2 for command, _ in commands))
