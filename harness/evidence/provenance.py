@@ -220,10 +220,15 @@ class Provenance(Origin):
         """Return the names of the cells that the run was to have.
 
         A call that planned all replaces what earlier calls planned: the manifest may have changed.
+        After it, a call for so many rounds adds none: a report does without further rounds.
         """
         names: frozenset[str] = frozenset()
+        is_whole = False
         for arguments in (origin.arguments for origin in self.origins):
-            names = frozenset(arguments.planned) | (frozenset() if arguments.full else names)
+            if arguments.full:
+                names, is_whole = frozenset(arguments.planned), True
+            elif not (is_whole and arguments.rounds):
+                names |= frozenset(arguments.planned)
         return names
 
     def with_jobs(self, jobs: Sequence[Origin]) -> "Provenance":

@@ -168,6 +168,9 @@ def test_no_json_and_no_file_and_a_later_version_are_refused(tmp_path: Path) -> 
         ([("short", "ad"), ("full", "abc")], False, (1, 3)),
         ([("full", "abc"), ("selected", "d")], False, (1, 4)),
         ([("full", "abc"), ("full", "a")], False, None),  # the manifest now asks for less
+        ([("full", "a"), ("rounds", "ab")], False, None),  # further rounds, stopped early
+        ([("full", "ac"), ("rounds", "abc")], False, (1, 2)),
+        ([("rounds", "ab")], False, (1, 2)),
         ([("unknown", "")], False, None),  # of an earlier harness, which recorded no plan
     ],
 )
@@ -176,7 +179,12 @@ def test_a_run_was_to_have_what_its_calls_planned_since_the_last_full_one(
 ) -> None:
     first, *rest = (
         origin(
-            arguments={"short": asked == "short", "full": asked == "full", "planned": list(planned)}
+            arguments={
+                "short": asked == "short",
+                "full": asked == "full",
+                "rounds": 5 if asked == "rounds" else None,
+                "planned": list(planned),
+            }
         )
         for asked, planned in calls
     )

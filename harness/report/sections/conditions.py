@@ -33,7 +33,7 @@ def conditions(page: Page) -> Markdown:
     """Return the table of a run's target, software, clocks, samples and notes."""
     run, cells = page.provenance.run, page.provenance.cells
     rows = [
-        *_target_rows(run.target),
+        *_target_rows([origin.target for origin in run.origins]),
         _packages(cells),
         *_clock_rows(cells),
         *(_engine_rows(run.engine) if run.engine else []),
@@ -65,13 +65,17 @@ def timed_on(page: Page, case: CaseName) -> Markdown:
     )
 
 
-def _target_rows(target: TargetRecord) -> list[list[str]]:
-    rows = [["target", _target(target)], ["host", _host(target)]]
-    return rows + [[name, tool.version] for name, tool in target.tools.items() if tool]
+def _target_rows(targets: Sequence[TargetRecord]) -> list[list[str]]:
+    """Return rows on a run's GPU, the hosts of all its calls, and the profilers."""
+    first = targets[0]
+    hosts = list(dict.fromkeys(_host(target) for target in targets))
+    rows = [["target", _target(first)], ["host" if len(hosts) == 1 else "hosts", "; ".join(hosts)]]
+    return rows + [[name, tool.version] for name, tool in first.tools.items() if tool]
 
 
 def _host(target: TargetRecord) -> str:
-    return ", ".join(filter(None, [target.cpu, target.system])) or "not recorded"
+    cores = f"{target.cores} cores" if target.cores else None
+    return ", ".join(filter(None, [target.cpu, cores, target.system])) or "not recorded"
 
 
 def _target(target: TargetRecord) -> str:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.evidence.provenance import EngineRecord, Git, RunArguments
+from harness.evidence.provenance import EngineRecord, Git, RunArguments, TargetRecord
 from harness.problem.model import Problem
 from harness.report.sections import conditions
 from tests.support.pages import page, rows_of
@@ -54,6 +54,28 @@ def test_a_run_of_an_engine_and_a_container_is_described(example: Problem) -> No
     assert rows["cells side by side"].startswith("4 set up at once")
     assert rows["harness"] == "1.0, commit abc123 with uncommitted changes"
     assert "nsys" not in rows
+
+
+def test_each_host_that_ran_cells_is_named_with_its_cores(example: Problem) -> None:
+    def shown(*cores: int | None) -> dict[str, str]:
+        made = page(example, tables())
+        first, *others = (
+            made.provenance.run.model_copy(
+                update={
+                    "target": TargetRecord(
+                        name="GPU", slug="gpu", device="cuda", cpu="Xeon", cores=count
+                    )
+                }
+            )
+            for count in cores
+        )
+        run = first.model_copy(update={"resumed": tuple(others)})
+        provenance = made.provenance.model_copy(update={"run": run})
+        return dict(rows_of(conditions.conditions(replace(made, provenance=provenance))))
+
+    assert shown(32, 32)["host"] == "Xeon, 32 cores"
+    assert shown(None)["host"] == "Xeon"
+    assert shown(32, 16, 32)["hosts"] == "Xeon, 32 cores; Xeon, 16 cores"
 
 
 def test_cells_that_failed_are_named(example: Problem) -> None:
