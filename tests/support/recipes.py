@@ -15,6 +15,7 @@ from typing import Any
 from tests.support.paths import ROOT
 
 CUDA = "C++ and CUDA"
+JAX = "JAX"
 PAGE = ROOT / "docs" / "record.md"
 TRACE = "trace.json.gz"
 OF_CUDA = ("step.sqlite", "kernel.ncu-rep")
@@ -88,6 +89,23 @@ int main() {
   }
 }
 """
+_TRAIN = """
+import jax
+import jax.numpy as jnp
+import nvtx
+loss = lambda weight, batch: jnp.square(jnp.tanh(batch @ weight)).mean()
+step = jax.jit(lambda weight, batch: weight - jax.grad(loss)(weight, batch))
+weight, batch = jnp.ones((1024, 1024)), jnp.ones((512, 1024))
+for number in range(8):
+    with nvtx.annotate("step"):
+        weight = step(weight, batch)
+        weight.block_until_ready()
+"""
+UNDER_NSYS = {
+    CUDA: ("program.cu", _PROGRAM, "nvcc -o program program.cu"),
+    JAX: ("train.py", _TRAIN, ""),
+}
+"""Programs of recipes of shell, by heading: file, source and what builds it."""
 
 
 def blocks(title: str) -> list[str]:
@@ -106,12 +124,13 @@ def commands(title: str) -> str:
 
 def record(python: Path, title: str, folder: Path) -> None:
     """Run a recipe in a folder, where it leaves its captures."""
-    if title == CUDA:
-        (folder / "program.cu").write_text(_PROGRAM, encoding="utf-8")
+    if title in UNDER_NSYS:
+        name, source, build = UNDER_NSYS[title]
+        (folder / name).write_text(source, encoding="utf-8")
         script = folder / "recipe.sh"
-        built = "set -e\nnvcc -o program program.cu\n"
+        begun = f"set -e\nexport PATH={python.parent}:$PATH\n{build}\n"
         export = "nsys export --type=sqlite --output=step.sqlite step.nsys-rep\n"
-        script.write_text(f"{built}{commands(title)}{export}", encoding="utf-8")
+        script.write_text(f"{begun}{commands(title)}{export}", encoding="utf-8")
         argv: list[str | Path] = ["bash", script]
     else:
         script = folder / "recipe.py"
@@ -146,7 +165,7 @@ def main() -> None:
             if capture.name in (TRACE, *OF_CUDA):
                 print(f"{capture.parent.name}: {inspected(capture)['recording']['text']}")
         return
-    for title in others[1:] or (*PROGRAMS, CUDA):
+    for title in others[1:] or (*PROGRAMS, *UNDER_NSYS):
         folder = Path(others[0], re.sub(r"[^a-z]+", "-", title.lower()))
         folder.mkdir(parents=True)
         try:
