@@ -1,7 +1,7 @@
 """The conditions of a run: target, software, clocks, samples, and notes on its measurements."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from harness.analysis import calls, reliability
 from harness.evidence import kinds
@@ -33,7 +33,7 @@ def conditions(page: Page) -> Markdown:
     """Return the table of a run's target, software, clocks, samples and notes."""
     run, cells = page.provenance.run, page.provenance.cells
     rows = [
-        *_target_rows([origin.target for origin in run.origins]),
+        *_target_rows(run, cells),
         _packages(cells),
         *_clock_rows(cells),
         *(_engine_rows(run.engine) if run.engine else []),
@@ -65,12 +65,12 @@ def timed_on(page: Page, case: CaseName) -> Markdown:
     )
 
 
-def _target_rows(targets: Sequence[TargetRecord]) -> list[list[str]]:
-    """Return rows on a run's GPU, the hosts of all its calls, and the profilers."""
-    first = targets[0]
-    hosts = list(dict.fromkeys(_host(target) for target in targets))
-    rows = [["target", _target(first)], ["host" if len(hosts) == 1 else "hosts", "; ".join(hosts)]]
-    return rows + [[name, tool.version] for name, tool in first.tools.items() if tool]
+def _target_rows(run: Provenance, cells: Sequence[CellProvenance]) -> list[list[str]]:
+    """Return rows on a run's GPU, the hosts that ran its cells, and the profilers."""
+    hosts = _by_call(run, cells, lambda origin: _host(origin.target))
+    rows = [["target", _target(run.target)]]
+    rows.append(["host" if len(hosts) == 1 else "hosts", "; ".join(hosts)])
+    return rows + [[name, tool.version] for name, tool in run.target.tools.items() if tool]
 
 
 def _host(target: TargetRecord) -> str:
@@ -150,16 +150,18 @@ def _source_rows(run: Provenance, cells: Sequence[CellProvenance]) -> list[list[
     ran = ", ".join(f"{job.system} {job.id} on {job.node}" for job in jobs)
     return [
         *([["jobs", ran]] if jobs else []),
-        ["harness", "; ".join(_harnesses(run, cells))],
+        ["harness", "; ".join(_by_call(run, cells, _harness))],
         ["manifest", _digest(run.manifest_sha256)],
         ["sources", _digest(run.sources_sha256 or _of_state(run))],
     ]
 
 
-def _harnesses(run: Provenance, cells: Sequence[CellProvenance]) -> list[str]:
-    """Return each harness of the run; of several, how many cells each measured, if known."""
+def _by_call(
+    run: Provenance, cells: Sequence[CellProvenance], in_words: Callable[[Origin], str]
+) -> list[str]:
+    """Return what the run's calls had; of several, for how many cells each, if that is known."""
     by_cell = calls.of_cells(run, [cell.started for cell in cells])
-    counts = Counter(_harness(origin) for origin in by_cell or run.origins)
+    counts = Counter(in_words(origin) for origin in by_cell or run.origins)
     if by_cell is None or len(counts) == 1:
         return list(counts)
     return [f"{said} ({count} of the cells)" for said, count in counts.items()]
