@@ -119,8 +119,8 @@ class _Table:
         times = self._diff.a_step(row.a.total_ns, row.b.total_ns)
         change = self.change(times[1] - times[0])
         if row.difference is not None:
-            half = (row.difference.high - row.difference.low) / 2 / self._scale
-            change = f"{change} ± {half:.{self._places}f}"
+            half = (row.difference.high - row.difference.low) / 2
+            change = f"{change} ± {self._number(half)}"
         return [part_label(row), _is(row), *self.both(times), change, self._share(times)]
 
     def total(self, label: str, rows: Sequence[DiffRow], share: str | None = None) -> list[str]:
@@ -130,13 +130,13 @@ class _Table:
         return [label, "", *self.both(times), change, share or self._share(times)]
 
     def both(self, times_ns: Times) -> list[str]:
-        return [f"{time / self._scale:.{self._places}f}" for time in times_ns]
+        return [self._number(time) for time in times_ns]
 
     def change(self, change_ns: float) -> str:
-        return with_sign(change_ns, self.size(abs(change_ns)).partition(" ")[0])
+        return with_sign(change_ns, self._number(abs(change_ns)))
 
     def size(self, time_ns: float) -> str:
-        return f"{time_ns / self._scale:.{self._places}f} {self._unit}"
+        return f"{self._number(time_ns)} {self._unit}"
 
     def calls(self, row: DiffRow) -> str:
         """Return the calls that the host was in, those whose time changed most."""
@@ -145,6 +145,9 @@ class _Table:
             times = " → ".join(self.both(self._diff.a_step(a_ns, b_ns)))
             shown.append(f"{call} {times} {self._unit}")
         return ", ".join(shown)
+
+    def _number(self, time_ns: float) -> str:
+        return f"{time_ns / self._scale:.{self._places}f}"
 
     def _share(self, times_ns: Times) -> str:
         change = self._diff.whole_change_ns
