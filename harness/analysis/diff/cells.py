@@ -102,13 +102,17 @@ def compare(
     work = gpu.compare(*sides[_GPU_WORK], ranges) if _GPU_WORK in sides else None
     if work and (why := _whole_against_step(work)):
         not_compared[by_table[_GPU_WORK]], work = why, None
-    tracing = conditions_of[by_table[_GPU_WORK]] if work else None
+    unlike, other = [], ""
+    if work:
+        tracing = conditions_of[by_table[_GPU_WORK]]
+        other = likeness.other_programs(work, *tracing)
+        unlike = [*likeness.unlike(work, *tracing), *filter(None, [other])]
     return CellDiff(
         tuple(each for each in conditions if each.a != each.b),
         tuple(f"{kind}: {why}" for kind, why in not_compared.items()),
         tuple(each for each in conditions if each.a == each.b),
-        tuple(likeness.unlike(work, *tracing)) if work and tracing else (),
-        bool(work and tracing and likeness.other_programs(work, *tracing)),
+        tuple(unlike),
+        bool(other),
         timing=tuple(timing.compare(*sides[_TIMES], paired=paired)) if _TIMES in sides else (),
         gpu=work,
         gpu_kind=by_table[_GPU_WORK] if work else None,

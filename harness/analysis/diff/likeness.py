@@ -46,6 +46,7 @@ def with_tables(made: Mapping[str, str], tables: "Mapping[str, pl.DataFrame]") -
 def unlike(diff: GpuDiff, a: Mapping[str, str], b: Mapping[str, str]) -> Iterator[str]:
     """Yield a sentence for each reason not to take a difference as a change of one program.
 
+    Whether it is one program, :func:`other_programs` says.
     ``a`` and ``b``: conditions of the two timelines, as of :func:`with_tables`.
     """
     if "GPU" in a and "GPU" in b and a["GPU"] != b["GPU"]:
@@ -63,8 +64,6 @@ def unlike(diff: GpuDiff, a: Mapping[str, str], b: Mapping[str, str]) -> Iterato
         yield f"The steps of A are {marked[0]}, those of B {marked[1]}."
     elif any(diff.ranges) and diff.recorded[0] != diff.recorded[1]:
         yield f"A holds {counted(diff.recorded[0], 'step')}, B {diff.recorded[1]}."
-    if other := other_programs(diff, a, b):
-        yield other
 
 
 def other_programs(diff: GpuDiff, a: Mapping[str, str], b: Mapping[str, str]) -> str:
