@@ -167,16 +167,11 @@ def found(view: TimelineView) -> Iterator[Finding]:
     """Yield the time in which kernels of a way run, for each way."""
     if view.operations < thresholds.LEAST_OPERATIONS * view.unmarked:
         return
+    own = [trials.without(track.ops) for track in view.tracks]
     for way in WAYS:
         slow = pl.col("name").str.contains(way.pattern)
-        yield from _of_way(
-            view, way, [trials.without(track.ops).filter(slow) for track in view.tracks]
-        )
-    yield from _of_way(
-        view,
-        _ATTENTION,
-        [attention_passes.passes(trials.without(track.ops)) for track in view.tracks],
-    )
+        yield from _of_way(view, way, [ops.filter(slow) for ops in own])
+    yield from _of_way(view, _ATTENTION, [attention_passes.passes(ops) for ops in own])
 
 
 def _of_way(view: TimelineView, way: Way, slow: Sequence[pl.DataFrame]) -> Iterator[Finding]:
