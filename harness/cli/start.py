@@ -49,7 +49,7 @@ _MOST_FILES = 100
 
 
 def _apart() -> tuple[_Section, ...]:
-    """Return what there is to type where the harness is installed apart from any studies."""
+    """Return the sections of an installation apart from any studies."""
     from harness.ground import studies
 
     return _COPY if util.find_spec(studies.PACKAGE) else _CLONE, _LOOK, _HELP

@@ -57,7 +57,7 @@ def epilogue(asked: float, begun: float) -> list[Box]:
 
 
 def played(count: int) -> list[Tile]:
-    """Return ``count`` tiles of two consumers that take turns at the tensor cores."""
+    """Return ``count`` tiles of two consumers that alternate on the tensor cores."""
     tiles: list[Tile] = []
     for number in range(count):
         free = max(box.stored for box in tiles[-2].boxes) if number > 1 else 0.0

@@ -19,8 +19,8 @@ class Pair:
     def have_gpus_alone(self) -> None:
         """Keep other cells off the GPUs until the phase ends, before steps wait for each other.
 
-        Where processes take turns on a GPU, a kernel that waits for the other GPU wastes its turn.
-        An event that measures time is what tells the harness (docs/measurement.md).
+        Where processes share a GPU in time slices, a kernel that waits for the other GPU wastes
+        its own. An event that measures time is what tells the harness (docs/measurement.md).
         """
         if self.first.device == "cuda":
             torch.cuda.Event(enable_timing=True)

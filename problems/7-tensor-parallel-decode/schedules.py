@@ -2,8 +2,8 @@
 
 A message is ``words`` of 16 bytes. Each rank works on a copy of its own. A step sends a range of it
 into a slot of another rank's inbox, or waits for a slot of its own and puts that over the range or
-adds it there. Every rank's last step depends on what every rank has, so two inboxes that take turns
-are enough, as with two ranks.
+adds it there. Every rank's last step depends on what every rank has, so two alternating inboxes are
+enough, as with two ranks.
 """
 
 from dataclasses import dataclass

@@ -25,7 +25,7 @@ def requests(params: Mapping[str, Any], vocabulary: int) -> list[Request]:
 
 
 def in_words(params: Mapping[str, Any]) -> str:
-    """Return what the load is, as its capture states it."""
+    """Return the load in words, as its capture states it."""
     rate = params.get("rate")
     when = f"poisson, {rate}/s" if rate else "all at once"
     lengths = params.get("trace", "uniform lengths")

@@ -144,7 +144,7 @@ class Decoder(nn.Module):
         return self.leave(x)
 
     def enter(self, tokens: Tensor, position: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return what the first block takes: x [1, T, width], rope and mask as for attention."""
+        """Return the inputs of the first block: x [1, T, width], rope and mask as for attention."""
         return self.embedding(tokens), self.rope[position], self.causal[None, None, position]
 
     def leave(self, x: Tensor) -> Tensor:

@@ -71,7 +71,7 @@ def test_a_rank_that_is_late_now_and_then_is_no_straggler(seldom: int, named: bo
 
 @pytest.mark.parametrize("starved", [False, True])
 def test_communication_leaves_nothing_unsaid_unless_more_is_idle(starved: bool) -> None:
-    # Ranks take turns in being late by 120 µs. Compute is 89 %, communication alone 10 %: too much
+    # Ranks are late by 120 µs alternately. Compute is 89 %, communication alone 10 %: too much
     # for a healthy program, though without the waits it is 4 %.
     ranks = Program(), Program(device=1)
     for turn in range(TURNS):

@@ -39,7 +39,7 @@ def together(devices: Sequence[Program]) -> Capture:
 
 
 def stages(groups: int, handed_on: str = "copy") -> tuple[Program, Program]:
-    """Return two stages that take turns with a batch, in ``groups`` that are independent."""
+    """Return two stages that work on a batch alternately, in ``groups`` that are independent."""
     devices = Program(), Program(device=1)
     free = [0] * groups
     for _ in range(TURNS):

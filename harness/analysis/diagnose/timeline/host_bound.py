@@ -39,7 +39,7 @@ KIND = FindingKind(
 )
 _RESULTS = "The GPU waits while the host works on results that it copied back."
 _RESULTS_FIX = (
-    "do that work on the GPU, and copy back only what is left of it",
+    "do that work on the GPU, and copy back its result alone",
     "hand the results to another process, so that the GPU's next batch can begin",
 )
 _INPUTS = "The GPU waits while the host makes the inputs that it copies next."
