@@ -53,7 +53,8 @@ def recorded(folder: Path, settings: dict[str, Any]) -> Capture:
     for at, each in enumerate(products, 1):
         ids = {"args": {"correlation": at, "device": 0, "stream": 7}, "ph": "X"}
         call = {"cat": "cuda_runtime", "name": "cudaLaunchKernel", "dur": 0.1}
-        launch = {key: each[key] for key in ("pid", "tid")} | {"ts": each["ts"] + each["dur"] / 2}
+        launched = each["ts"] + each["dur"] - 0.2  # after the operators that the product calls
+        launch = {key: each[key] for key in ("pid", "tid")} | {"ts": launched}
         kernel = {"cat": "kernel", "name": f"gemm{at}", "pid": 0, "tid": 7, "dur": 5.0}
         trace["traceEvents"] += [
             call | launch | ids,
