@@ -54,18 +54,18 @@ def run(cell: Any, world: World, known: Link) -> None:
                 found[name]["predicted"].append(expected)
         ratio = found["ring"]["measured"][-1] / found["ulysses"]["measured"][-1]
         cell.sample(region, "ring_over_ulysses", "×", [ratio])
-    _state(cell, lengths, found)
-
-
-def _state(cell: Any, lengths: list[int], found: dict[str, dict[str, list[float]]]) -> None:
-    """State the length from which ring attention is faster, where there is one."""
     at = {
         how: law.crossover(lengths, found["ring"][how], found["ulysses"][how])
         for how in ("measured", "predicted")
     }
-    for how, length in at.items():
-        if length is not None:
-            cell.fact(f"crossover_{how}", length, "tokens")
+    state_crossover(cell, "crossover", "tokens", at)
+
+
+def state_crossover(cell: Any, name: str, unit: str, at: dict[str, float | None]) -> None:
+    """State the place from which one way is the faster, measured and predicted, if there is one."""
+    for how, place in at.items():
+        if place is not None:
+            cell.fact(f"{name}_{how}", place, unit)
     if at["measured"] and at["predicted"]:
         error = 100 * abs(at["predicted"] / at["measured"] - 1)
-        cell.fact("crossover_error", error, "%")
+        cell.fact(f"{name}_error", error, "%")

@@ -3,7 +3,13 @@
 ``ranks`` GPUs; a message's bytes are those of one rank's tensor unless it says otherwise.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from math import exp, log
+
+Points = Sequence[tuple[float, float]]
+"""Places, rising, and what was measured at each."""
 
 _US_OF_MS = 1e3
 
@@ -30,10 +36,14 @@ class Sizes:
         return 2 * self.width * (self.width + self.kv_width)
 
     @property
+    def shared_weights(self) -> int:
+        """Return the weights of a layer without its feed-forwards: projections, router, norms."""
+        return self.attention_weights + self.width * (self.experts + 2)
+
+    @property
     def layer_weights(self) -> int:
-        """Return the weights of a layer: projections, experts or one of them, router, two norms."""
-        feed = 3 * self.width * self.hidden * max(self.experts, 1)
-        return self.attention_weights + feed + self.width * self.experts + 2 * self.width
+        """Return all weights of a layer."""
+        return self.shared_weights + 3 * self.width * self.hidden * max(self.experts, 1)
 
     @property
     def hidden_bytes(self) -> int:
@@ -45,7 +55,7 @@ def sent(kind: str, size: float, ranks: int) -> float:
     """Return the bytes that one rank sends in a collective of ``size`` bytes.
 
     ``size``: of an all-reduce, the message; of an all-gather, what it returns; of a
-    reduce-scatter, what it takes; of a send and an all-to-all, what leaves the rank. A ring moves
+    reduce-scatter, what it takes; of all others, what leaves the rank. A ring moves
     no less: Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms, 2009. A one-shot
     all-reduce is counted as an all-reduce; over more than two ranks it moves more.
     """
@@ -55,9 +65,7 @@ def sent(kind: str, size: float, ranks: int) -> float:
         "one-shot": 2 * share * size,
         "all-gather": share * size,
         "reduce-scatter": share * size,
-        "all-to-all": size,
-        "send": size,
-    }[kind]
+    }.get(kind, size)
 
 
 def forward_bytes(way: str, of: Sizes) -> float:
@@ -86,13 +94,17 @@ def training_bytes(way: str, of: Sizes) -> float:
 
     Data parallelism sums gradients. FSDP gathers the weights twice and scatters gradients once
     (Rajbhandari et al., 2020, arXiv:1910.02054, section 7); ``fsdp-keep`` gathers once. A pipeline
-    sends hidden states on and their gradients back, over each border between two stages.
+    sends hidden states on and their gradients back, over each border between two stages. Expert
+    parallelism sums the gradients of what all ranks have, and exchanges the rows' gradients as it
+    does rows.
     """
     share = (of.ranks - 1) / of.ranks
     weights = (of.layers * of.layer_weights + of.width) * of.element
+    shared = (of.layers * of.shared_weights + of.width) * of.element
     borders = of.ranks * of.chunks - 1
     return {
         "data": 2 * share * weights,
+        "experts": 2 * share * shared + 2 * forward_bytes("experts", of),
         "fsdp": 3 * share * weights,
         "fsdp-keep": 2 * share * weights,
         "pipeline": 2 * borders * of.hidden_bytes / of.ranks,
@@ -140,13 +152,28 @@ def attention_share(of: Sizes) -> float:
     return attention / (attention + products)
 
 
-def crossover(lengths: list[int], first_ms: list[float], second_ms: list[float]) -> float | None:
+def between(points: Points, place: float) -> float:
+    """Return what is measured at a place, by straight lines in log-log between points.
+
+    Before the first it is the first's; beyond the last the last line goes on. ValueError where it
+    takes a line and there is but one point.
+    """
+    if place <= points[0][0]:
+        return points[0][1]
+    lines = list(pairwise(points))
+    if not lines:
+        raise ValueError("it was measured at fewer than two sizes")
+    (low, first), (high, last) = next((line for line in lines if place <= line[1][0]), lines[-1])
+    return exp(log(first) + log(place / low) / log(high / low) * log(last / first))
+
+
+def crossover(
+    lengths: Sequence[float], first_ms: Sequence[float], second_ms: Sequence[float]
+) -> float | None:
     """Return the length from which the first is faster for good, by straight lines in log-log.
 
     None if it never is, or is at every length.
     """
-    from math import exp, log
-
     gains = [log(b / a) for a, b in zip(first_ms, second_ms, strict=True)]
     for at in range(len(gains) - 1, 0, -1):
         if gains[at] <= 0:

@@ -1,19 +1,21 @@
 """What collectives take on this link, by kind and size: predictions look it up."""
 
-import math
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
+import law
 import torch
 import torch.distributed as dist
 import torch.distributed._symmetric_memory as symm_mem
 from torch import Tensor
 from world import World
 
-KINDS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "send")
+KINDS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "uneven", "send")
+"""uneven: an all-to-all that is told how much goes to each rank, into memory made for it."""
 GRAPH_KINDS = ("all-reduce", "one-shot")
 """What the steps that are CUDA graphs make; one-shot: an all-reduce over symmetric memory."""
+COUNTS = 1024
+"""Bytes of an exchange of counts that the hosts read: less takes as long."""
 CHAIN = 16
 _REPEATS = 8
 
@@ -39,15 +41,7 @@ class Link:
         table = self.measured | (self.in_graph if is_graph else {})
         if kind == "one-shot" and kind not in table:
             kind = "all-reduce"
-        points = table[kind]
-        if size <= points[0][0]:
-            return points[0][1]
-        last = len(points) - 1
-        for at, ((low, low_us), (high, high_us)) in enumerate(pairwise(points), 1):
-            if size <= high or at == last:
-                part = math.log(size / low) / math.log(high / low)
-                return math.exp(math.log(low_us) + part * math.log(high_us / low_us))
-        raise ValueError(f"{kind} was measured at fewer than two sizes")
+        return law.between(table[kind], size)
 
     @property
     def gb_s(self) -> float:
@@ -65,12 +59,29 @@ def measured(world: World, sizes: list[int], graph_sizes: list[int]) -> Link:
             step()
             points.append((float(size), _median_us(step, world)))
         table[kind] = points
+    table["counts"] = [(float(COUNTS), _counts_us(world))]
     replayed = {kind: _replayed(kind, graph_sizes, world) for kind in GRAPH_KINDS}
     return Link(table, {kind: points for kind, points in replayed.items() if points})
 
 
 def _median_us(step: Callable[[], Any], world: World) -> float:
     return 1e3 * sorted(world.timed(step, _REPEATS) for _ in range(3))[1]
+
+
+def _counts_us(world: World) -> float:
+    """Return the µs that an exchange of counts takes more than to read the rank's own.
+
+    The host waits for them before it launches the next kernel, so latencies add up.
+    """
+    own = torch.zeros(COUNTS // 8, dtype=torch.int64, device=world.device)
+    came = torch.zeros_like(own)
+
+    def exchange() -> list[int]:
+        dist.all_to_all_single(came, own)
+        return came.tolist()
+
+    exchange()
+    return max(_median_us(exchange, world) - _median_us(own.tolist, world), 1e-3)
 
 
 def _replayed(kind: str, sizes: list[int], world: World) -> list[tuple[float, float]]:
@@ -124,6 +135,10 @@ def collective(kind: str, size: int, world: World) -> Callable[[], Any]:
         return lambda: dist.reduce_scatter_tensor(part, whole)
     if kind == "all-to-all":
         return lambda: dist.all_to_all_single(*_leaving(count, world))
+    if kind == "uneven":
+        came, sent = _leaving(count, world)
+        parts = [len(sent) // world.size] * world.size
+        return lambda: dist.all_to_all_single(torch.empty_like(came), sent, parts, parts)
     return lambda: passed_on(whole, world)
 
 

@@ -141,12 +141,16 @@ class FeedForward(nn.Module):
 class Experts(nn.Module):
     """Each token through its ``top`` experts, weighted by the router.
 
-    ``gate_up``: [experts, width, 2 hidden]; ``down``: [experts, hidden, width].
+    ``gate_up``: [experts, width, 2 hidden]; ``down``: [experts, hidden, width]. ``chosen``: the
+    last call's experts, [rows, top].
     """
+
+    chosen: Tensor
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         self.top = shape.top
+        self.lean: Tensor | float = 0.0
         self.router = nn.Linear(shape.width, shape.experts, bias=False)
         self.gate_up = nn.Parameter(torch.empty(shape.experts, shape.width, 2 * shape.hidden))
         self.down = nn.Parameter(torch.empty(shape.experts, shape.hidden, shape.width))
@@ -160,9 +164,10 @@ class Experts(nn.Module):
 
     def routed(self, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return the rows' places by expert, the rows of each, and the weights, [rows, top]."""
-        weights, chosen = self.router(rows).float().softmax(-1).topk(self.top, -1)
+        logits = self.router(rows).float() + self.lean
+        weights, self.chosen = logits.softmax(-1).topk(self.top, -1)
         weights = weights / weights.sum(-1, keepdim=True)
-        flat = chosen.flatten()
+        flat = self.chosen.flatten()
         counts = torch.zeros(len(self.router.weight), dtype=torch.int64, device=rows.device)
         counts.scatter_add_(0, flat, torch.ones_like(flat))
         return flat.argsort(stable=True), counts, weights

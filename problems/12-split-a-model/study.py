@@ -7,7 +7,7 @@ share, such as a clock that drifts, drops out of the difference.
 import gc
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
@@ -17,7 +17,7 @@ import link
 import torch
 from checking import Expected, check
 from counted import Op, ops_of
-from expert_ways import imbalance
+from expert_ways import imbalance, waits_ms
 from link import Link
 from torch import Tensor
 from way import UnfitError, Way
@@ -28,6 +28,7 @@ from world import World
 _GB = 1e9
 _WARM = 1
 _US_OF_MS = 1e3
+_RIVALS = ("tensor", "experts")
 _OFF_PERCENT = 0.1
 """So far bytes may be from their law: a stack's last norm is sharded, but not gathered twice."""
 
@@ -44,22 +45,26 @@ def run(cell: Any, world: World, seed: int) -> None:
         known = link.measured(world, params["message_sizes"], params["graph_sizes"])
     state_link(cell, known)
     order = random.Random(seed)  # noqa: S311 - the same on every rank
+    skews: list[dict[str, Outcome]] = []
     for name, about in params["works"].items():
         work = Work.of(params | about, world.device)
         expected = Expected.of(work)
-        errors: list[float] = []
-        off_law: list[float] = []
+        found: dict[str, Outcome] = {}
         for way in order.sample(about["ways"], len(about["ways"])):
-            case = Case(name, way, work, expected)
-            errors += measured(cell, world, known, case, off_law)
+            outcome = measured(cell, world, known, Case(name, way, work, expected))
+            found |= {way: outcome} if outcome else {}
             world.meet()
             gc.collect()
             if world.device == "cuda":
                 torch.cuda.empty_cache()
+        errors = [each.error for each in found.values() if each.error is not None]
         if errors:
             cell.sample(f"{name}-worst", "prediction_error", "%", [max(errors)])
-        off = sum(each > _OFF_PERCENT for each in off_law)
+        off = sum(each.off_law > _OFF_PERCENT for each in found.values())
         cell.fact(f"ways_off_law.{name}", off, "ways")
+        if "skew" in about and found.keys() >= {*_RIVALS}:
+            skews.append(found)
+    state_skews(cell, skews)
     if "sweep" in params:
         attention_sweep.run(cell, world, known)
 
@@ -79,6 +84,33 @@ class Case:
         return f"{self.work_name}-by-{self.way_name}"
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """A way's step, measured and predicted. ``error``: in %, None where nothing is predicted.
+
+    ``off_law``: by how many % its bytes miss the law's.
+    """
+
+    measured: float
+    predicted: float
+    error: float | None
+    off_law: float = 0.0
+    imbalance: float = 1.0
+
+
+def state_skews(cell: Any, skews: list[dict[str, Outcome]]) -> None:
+    """State the imbalance from which tensor parallelism is the faster, measured and predicted.
+
+    ``skews``: both ways' steps of each skew, the evenest first.
+    """
+    imbalances = [each["experts"].imbalance for each in skews]
+    at = {}
+    for how in ("measured", "predicted"):
+        tensor, experts = ([getattr(each[way], how) for each in skews] for way in _RIVALS)
+        at[how] = law.crossover(imbalances, tensor, experts)
+    attention_sweep.state_crossover(cell, "skew_crossover", "×", at)
+
+
 def state_link(cell: Any, known: Link) -> None:
     """State what the link took by kind and size, launched and in a graph."""
     cell.fact("link_gb_s", known.gb_s, "GB/s")
@@ -89,11 +121,10 @@ def state_link(cell: Any, known: Link) -> None:
                 cell.sample(f"{int(size) >> 10}KiB", name, "µs", [us])
 
 
-def measured(cell: Any, world: World, known: Link, case: Case, off_law: list[float]) -> list[float]:
-    """Check, count and time a way; return the errors of its prediction, none if it has none.
+def measured(cell: Any, world: World, known: Link, case: Case) -> Outcome | None:
+    """Check, count and time a way; return what its step took.
 
     A way that does not fit is left out, with the reason as a fact: so the others are measured.
-    ``off_law`` gets by how many percent the bytes that it sends differ from the law's.
     """
     region, work = case.region, case.work
     before = allocated(world)
@@ -102,23 +133,38 @@ def measured(cell: Any, world: World, known: Link, case: Case, off_law: list[flo
             made = built(case, world)
         if isinstance(made, str):
             cell.fact(f"left_out.{region}", made)
-            return []
+            return None
         way, alone, error = made
         state_bytes = (allocated(world) - before) / 2
         cell.fact(f"error.{region}", error)
         ops = ops_of(way.step, world.size)
         off = state_bytes_sent(cell, world, region, way, ops)
-        if case.way_name == "experts":  # its bytes depend on the router: the law's are a mean
-            cell.fact(f"imbalance.{region}", imbalance(way, world), "×")
-        else:
-            off_law.append(off)
+        over, is_routed = 1.0, case.way_name == "experts"
+        if is_routed:  # its bytes depend on the router: the law's are a mean
+            over, off = imbalance(way, world), 0.0
+            cell.fact(f"imbalance.{region}", over, "×")
         cell.fact(f"memory_gb.{region}", (state_bytes + peak(world, way.step)) / _GB, "GB")
         is_graph = work.kind == "decode" and case.way_name not in NOT_CAPTURED
         steps = [world.captured(each.step) if is_graph else each.step for each in (way, alone)]
         with cell.exclusively(region):
             times = in_turn(cell, world, steps)
-    comm_us = world.most(sum(known.us(kind, size, is_graph=is_graph) for kind, size in ops))
-    return stated(cell, known, region, way, comm_us, times)
+            waits = waits_ms(alone, world) if is_routed else 0.0
+    comm_us = slowest_us(world, [known.us(kind, size, is_graph=is_graph) for kind, size in ops])
+    if is_routed:
+        cell.fact(f"waits_ms.{region}", waits, "ms")
+        comm_us += waits * _US_OF_MS
+    outcome = stated(cell, known, region, way, comm_us, times)
+    return replace(outcome, off_law=off, imbalance=over)
+
+
+def slowest_us(world: World, taken: list[float]) -> float:
+    """Return the µs of a step's collectives: each as long as the rank that sends most in it.
+
+    Where ranks make different ones, as in a pipeline, of the rank that takes longest.
+    """
+    if world.most(len(taken)) == world.mean(len(taken)):
+        return sum(map(world.most, taken))
+    return world.most(sum(taken))
 
 
 def built(case: Case, world: World) -> tuple[Way, Way, float] | str:
@@ -176,16 +222,16 @@ def stated(
     way: Way,
     comm_us: float,
     times: tuple[list[float], list[float]],
-) -> list[float]:
-    """Keep the samples of a way; return the error of its prediction in %, alone in a list.
+) -> Outcome:
+    """Keep the samples of a way; return what its step took.
 
-    ``comm_us``: what the link took for the collectives of a step.
+    ``comm_us``: what the link took for the collectives of a step, and the ranks' waits at them.
     """
     split, part = times
     cell.sample(region, "step_ms", "ms", split)
     cell.sample(region, "part_ms", "ms", part)
     if not way.law:
-        return []
+        return Outcome(median(split), median(part), None)
     predicted = law.step_ms(median(part), comm_us, way.overlap, way.idle)
     floor_ms = way.law / known.gb_s / 1e6
     exposed = [a - b * (1 + way.idle) for a, b in zip(split, part, strict=True)]
@@ -199,7 +245,7 @@ def stated(
     cell.fact(f"predicted_ms.{region}", predicted, "ms")
     errors = [100 * abs(predicted / ms - 1) for ms in split]
     cell.sample(region, "prediction_error", "%", errors)
-    return [median(errors)]
+    return Outcome(median(split), predicted, median(errors))
 
 
 def allocated(world: World) -> float:

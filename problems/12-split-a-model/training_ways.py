@@ -1,6 +1,6 @@
 """Data parallelism, FSDP and pipelines: what a training step is split by, as torch offers it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 import torch
@@ -22,7 +22,7 @@ from way import Comm, UnfitError, Way, by_rows
 from work import Work, trained
 from world import World
 
-_BACKWARD = 2 / 3
+BACKWARD = 2 / 3
 """A backward pass has twice a forward pass's products."""
 _MIB = 1 << 20
 _SCHEDULES = {
@@ -42,27 +42,44 @@ def data(bucket_mb: int) -> Build:
     """Return the builder of ``DistributedDataParallel`` with buckets of so many MiB."""
 
     def build(work: Work, world: World, mesh: DeviceMesh) -> Way:
-        stack, comm = work.stack(), Comm(world, mesh)
-        split = DistributedDataParallel(
-            stack,
-            process_group=mesh.get_group(),
-            bucket_cap_mb=bucket_mb,
-            init_sync=False,
-            gradient_as_bucket_view=True,
+        stack = work.stack()
+        split, last = replicated(stack, Comm(world, mesh), mesh, bucket_mb)
+        x = own_sequences(work, world)
+        return Way(
+            trained(split, x, work.input().numel()),
+            by_rows(world),
+            training_bytes("data", work.sizes(world.size)),
+            overlap=Overlap(beside=BACKWARD, ends=last),
+            parts=[(stack, range(work.layers))],
         )
-        split.register_comm_hook(comm, _summed)
-        way = _data(work, world, split, stack, "data")
-        size = sum(weight.nbytes for weight in stack.parameters())
-        largest = max(max(weight.nbytes for weight in stack.parameters()), bucket_mb * _MIB)
-        way.overlap = Overlap(beside=_BACKWARD, ends=min(1.0, largest / size))
-        return way
 
     return build
 
 
+def replicated(
+    stack: Stack, comm: Comm, mesh: DeviceMesh, bucket_mb: int, apart: Collection[str] = ()
+) -> tuple[DistributedDataParallel, float]:
+    """Return a stack whose gradients are summed over the ranks in buckets of so many MiB.
+
+    And the part of their bytes that the last bucket can have: no work is left to hide it.
+    ``apart``: names of weights that are a rank's own.
+    """
+    DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(stack, apart)
+    split = DistributedDataParallel(
+        stack,
+        process_group=mesh.get_group(),
+        bucket_cap_mb=bucket_mb,
+        init_sync=False,
+        gradient_as_bucket_view=True,
+    )
+    split.register_comm_hook(comm, _summed)
+    sizes = [weight.nbytes for name, weight in stack.named_parameters() if name not in apart]
+    return split, min(1.0, max(*sizes, bucket_mb * _MIB) / sum(sizes))
+
+
 def _summed(comm: Comm, bucket: dist.GradBucket) -> torch.futures.Future[Tensor]:
-    """Average a bucket's gradients, as DDP does without a hook: a hook is seen by who counts."""
-    buffer = bucket.buffer().div_(comm.world.size)
+    """Sum a bucket's gradients by a hook: that is seen by who counts."""
+    buffer = bucket.buffer()
     if comm.is_muted:
         done: torch.futures.Future[Tensor] = torch.futures.Future()
         done.set_result(buffer)
@@ -88,21 +105,23 @@ def fsdp(*, keep: bool = False, ahead: bool = False) -> Build:
             for at, block in enumerate(blocks):
                 block.set_modules_to_forward_prefetch(blocks[at + 1 : at + 3])
                 block.set_modules_to_backward_prefetch(blocks[max(at - 2, 0) : at][::-1])
-        way = _data(work, world, stack, stack, "fsdp-keep" if keep else "fsdp")
-        transfers = (2 if keep else 3) * work.layers
-        way.overlap = Overlap(beside=1.0, ends=2 / transfers)
-        return way
+        x = own_sequences(work, world)
+        return Way(
+            trained(stack, x, x.numel()),  # FSDP averages
+            by_rows(world),
+            training_bytes("fsdp-keep" if keep else "fsdp", work.sizes(world.size)),
+            overlap=Overlap(beside=1.0, ends=2 / ((2 if keep else 3) * work.layers)),
+            parts=[(stack, range(work.layers))],
+        )
 
     return build
 
 
-def _data(work: Work, world: World, split: torch.nn.Module, stack: Stack, name: str) -> Way:
+def own_sequences(work: Work, world: World) -> Tensor:
+    """Return the rank's part of the batch."""
     if work.batch % world.size:
         raise UnfitError(f"batch {work.batch} over {world.size} ranks")
-    x = work.input().chunk(world.size)[world.rank].contiguous()
-    law = training_bytes(name, work.sizes(world.size))
-    step = trained(split, x, x.numel())
-    return Way(step, by_rows(world), law, parts=[(stack, range(work.layers))])
+    return work.input().chunk(world.size)[world.rank].contiguous()
 
 
 def pipeline(schedule: str) -> Build:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -59,12 +60,23 @@ class Comm:
         return came
 
     def uneven(self, rows: Tensor, leave: list[int], come: list[int]) -> Tensor:
-        """Return the rows that come, ``come[rank]`` of each rank; ``leave``: rows to each."""
-        others = len(rows) - leave[self.world.rank]
-        tell("all-to-all", others * rows[:1].nbytes)
+        """Return the rows that come, ``come[rank]`` of each rank; ``leave``: rows to each.
+
+        Their gradients go the way back. Muted, as many rows come, but of the rank's own.
+        """
+        result: Tensor = _Uneven.apply(rows, self, leave, come)
+        return result
+
+    def exchange(self, rows: Tensor, leave: list[int], come: list[int]) -> Tensor:
+        """Exchange rows as ``uneven`` does, without their gradients."""
+        tell("uneven", (len(rows) - leave[self.world.rank]) * rows[:1].nbytes)
+        total = sum(come)
         if self.is_muted:
-            return rows
-        came = rows.new_empty(sum(come), *rows.shape[1:])
+            if total <= len(rows):
+                return rows[:total]
+            own = rows if len(rows) else rows.new_zeros(1, *rows.shape[1:])
+            return own.repeat(-(-total // len(own)), 1)[:total]
+        came = rows.new_empty(total, *rows.shape[1:])
         dist.all_to_all_single(came, rows.contiguous(), come, leave)
         return came
 
@@ -87,6 +99,22 @@ class Comm:
             return came
 
         return wait
+
+
+class _Uneven(torch.autograd.Function):
+    """An exchange of rows whose backward pass exchanges their gradients."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, comm: Comm, leave: list[int], come: list[int]) -> Tensor:
+        """Return the rows that come."""
+        ctx.back = comm, come, leave
+        return comm.exchange(rows, leave, come)
+
+    @staticmethod
+    def backward(ctx: Any, *came: Tensor) -> tuple[Tensor | None, ...]:
+        """Return the gradient of the rows that left."""
+        comm, leave, come = ctx.back
+        return comm.exchange(came[0], leave, come), None, None, None
 
 
 def same(x: Tensor) -> Tensor:

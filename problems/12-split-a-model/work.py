@@ -15,7 +15,12 @@ _CACHE_SEED, _INPUT_SEED = 500, 900
 
 @dataclass(frozen=True)
 class Work:
-    """A case's work. ``kind``: one of ``KINDS``; ``context``: tokens of a decode's cache."""
+    """A case's work. ``kind``: one of ``KINDS``; ``context``: tokens of a decode's cache.
+
+    ``skew``: the router's weight of expert n is multiplied by n^-skew before it chooses, as in
+    Zipf's law. Experts of a trained Mixtral 8x7B are chosen unevenly, too (Shahout et al., 2025,
+    arXiv:2510.03293); 0 leaves the random router as it is, nearly even.
+    """
 
     kind: str
     shape: Shape
@@ -25,6 +30,7 @@ class Work:
     context: int
     microbatches: int
     device: str
+    skew: float = 0.0
 
     @classmethod
     def of(cls, params: dict[str, Any], device: str) -> "Work":
@@ -40,6 +46,7 @@ class Work:
             context=params.get("context", 0),
             microbatches=params.get("microbatches", 1),
             device=device,
+            skew=params.get("skew", 0.0),
         )
 
     @property
@@ -68,6 +75,10 @@ class Work:
         numbers = range(self.layers) if numbers is None else numbers
         stack = built(self.shape, numbers, self.device, ends=ends)
         stack.requires_grad_(self.trains)
+        if self.skew:
+            numbered = torch.arange(1, self.shape.experts + 1, device=self.device)
+            for block in stack.blocks:
+                block.feed.lean = -self.skew * numbered.log()
         last = self.context - 1
         start = last if self.kind == "decode" else 0
         self.place(stack, torch.arange(start, start + self.tokens, device=self.device))
@@ -108,22 +119,24 @@ def trained(stack: torch.nn.Module, x: Tensor, whole: int) -> Callable[[], Tenso
     return step
 
 
-WATCHED = ("attention_norm.weight", "feed_norm.weight", "attention.o.weight")
-"""Weights of each layer whose gradients are compared with the unsplit model's."""
+WATCHED = ("attention_norm.weight", "feed_norm.weight", "attention.o.weight", "feed.down")
+"""Weights of each layer whose gradients are compared with the unsplit model's, if it has them."""
+_FEW = 32
+"""So many hidden elements of each expert are compared."""
 
 
 def gradients(stack: Stack, numbers: range) -> dict[str, Tensor]:
-    """Return the whole gradients of the watched weights, by layer and name.
+    """Return the whole gradients of the watched weights, by layer and name; of experts a part.
 
     Every rank calls it: a sharded gradient is gathered.
     """
     found = {}
     for number, block in zip(numbers, stack.blocks, strict=True):
         weights = dict(block.named_parameters())
-        for name in WATCHED:
+        for name in (each for each in WATCHED if each in weights):
             gradient = weights[name].grad
             full = gradient.full_tensor() if hasattr(gradient, "full_tensor") else gradient
-            found[f"{number}.{name}"] = full.clone()
+            found[f"{number}.{name}"] = (full[:, :_FEW] if full.dim() > 2 else full).clone()
     return found
 
 

@@ -6,11 +6,10 @@ adds the collectives, as it does for the study's own predictions.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
-from ..law import Overlap, Sizes, attention_share, step_ms
+from ..law import Overlap, Points, Sizes, attention_share, between, step_ms
 
 DECODES = ("whole", "tensor", "tensor-symmetric")
 PREFILLS = ("whole", "tensor", "sequence", "sequence-async", "ring", "ulysses")
@@ -18,9 +17,6 @@ PREFILLS = ("whole", "tensor", "sequence", "sequence-async", "ring", "ulysses")
 _SPLIT_BY_TOKENS = ("ring", "ulysses")
 TIE = 0.02
 """Ways whose times are so close to the least are not told apart."""
-
-Table = Sequence[tuple[float, float]]
-"""Sizes in bytes, rising, and the µs that a collective of each took."""
 
 
 @dataclass(frozen=True)
@@ -90,19 +86,6 @@ def rates(
     return Rates(memory, product_flop(of, prefill) / left, attention, fixed / of.layers)
 
 
-def us(table: Table, size: float) -> float:
-    """Return the µs of a collective of ``size`` bytes, straight in log-log, as ``link.Link`` does.
-
-    Below the first size it takes as long; beyond the last the last line goes on.
-    """
-    if size <= table[0][0]:
-        return table[0][1]
-    lines = list(pairwise(table))
-    (low, low_us), (high, high_us) = next((line for line in lines if size <= line[1][0]), lines[-1])
-    part = math.log(size / low) / math.log(high / low)
-    return math.exp(math.log(low_us) + part * math.log(high_us / low_us))
-
-
 def collectives(way: str, of: Sizes) -> list[tuple[str, float]]:
     """Return kind and size, as ``law.sent`` counts one, of each collective of a layer.
 
@@ -131,14 +114,14 @@ def collectives(way: str, of: Sizes) -> list[tuple[str, float]]:
 class Forecast:
     """The study's layers on one link.
 
-    ``launched``, ``in_graph``: tables by kind. ``memory``: bytes of a GPU. ``held``: bytes that
-    each way held in the prefill of ``prefill``.
+    ``launched``, ``in_graph``: by kind, bytes and the µs of a collective. ``memory``: bytes of a
+    GPU. ``held``: bytes that each way held in the prefill of ``prefill``.
     """
 
     of: Sizes
     rates: Rates
-    launched: Mapping[str, Table]
-    in_graph: Mapping[str, Table]
+    launched: Mapping[str, Points]
+    in_graph: Mapping[str, Points]
     prefill: Point
     held: Mapping[str, float]
     memory: float = math.inf
@@ -147,7 +130,7 @@ class Forecast:
         """Return the ms of a step; a decode is a CUDA graph."""
         sizes = replace(self.of, tokens=at.tokens * at.sequences)
         tables = self.in_graph if at.context else self.launched
-        comm_us = sum(us(tables[kind], size) for kind, size in collectives(way, sizes))
+        comm_us = sum(between(tables[kind], size) for kind, size in collectives(way, sizes))
         return step_ms(self.own_ms(way, at), self.of.layers * comm_us, self.overlap(way, at))
 
     def own_ms(self, way: str, at: Point) -> float:

@@ -11,8 +11,8 @@ from harness.analysis.verdict import limits
 from harness.problem.model import Problem
 from harness.report.page import Page
 
-from ..law import Sizes
-from .forecast import PREFILLS, Forecast, Point, Table, collectives, rates, us
+from ..law import Points, Sizes, between
+from .forecast import PREFILLS, Forecast, Point, collectives, rates
 
 SHAPES = {"llama-3-70b": (8192, 1024, 28672)}
 """Width, of keys, and hidden, as model.py says them, which imports torch."""
@@ -90,19 +90,21 @@ class Inputs:
 
     def _tables(
         self, kinds: Sequence[str], suffix: str, sizes: Sequence[int]
-    ) -> dict[str, Table] | None:
+    ) -> dict[str, Points] | None:
         """Return the link's tables by kind; None where one has fewer than two sizes."""
-        found: dict[str, Table] = {}
+        found: dict[str, Points] = {}
         for kind in kinds:
             name = f"{kind.replace('-', '_')}_{suffix}"
             points = [(float(size), self.value(f"{name}@{size >> 10}KiB")) for size in sizes]
             found[kind] = [(size, us) for size, us in points if us is not None]
         return found if min(map(len, found.values())) > 1 else None
 
-    def _attention_ms(self, sizes: Sizes, launched: Mapping[str, Table], at: Point) -> float | None:
+    def _attention_ms(
+        self, sizes: Sizes, launched: Mapping[str, Points], at: Point
+    ) -> float | None:
         """Return what a rank computes of Ulysses' attention: its prediction without the link."""
         predicted = self.value(f"ulysses_predicted_ms@attention-{at.tokens}")
         exchanges = collectives("ulysses", replace(sizes, tokens=at.tokens))
         if predicted is None:
             return None
-        return predicted - sum(us(launched[kind], size) for kind, size in exchanges) / 1e3
+        return predicted - sum(between(launched[kind], size) for kind, size in exchanges) / 1e3

@@ -1,5 +1,6 @@
 """The laws, by hand: bytes of small cases, bubbles of drawn schedules, crossings of curves."""
 
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -48,6 +49,11 @@ def test_a_training_step_sends(law: ModuleType, sizes: Any) -> None:
     assert law.training_bytes("fsdp", sizes) == 1.5 * weights
     assert law.training_bytes("fsdp-keep", sizes) == weights
     assert law.training_bytes("pipeline", sizes) == 160  # 160 on, 160 back, of two ranks
+    mixture = replace(sizes, experts=4, top=2)
+    shared = 2 * (2 * 8 * 12 + 4 * 8 + 2 * 8 + 8)  # projections, router, norms, the last norm
+    # half of 5 rows' two experts, there and back, forward and backward
+    assert law.training_bytes("experts", mixture) == shared + 2 * 160
+    assert law.training_bytes("data", mixture) == shared + 2 * 4 * 3 * 8 * 16
 
 
 def test_bubbles_are_those_of_drawn_schedules(law: ModuleType) -> None:
@@ -93,6 +99,15 @@ def test_attention_s_share_grows_with_the_tokens(law: ModuleType) -> None:
     # 2 · tokens · 8 beside twice 192 + 384 weights, a token
     assert law.attention_share(short) == pytest.approx(576 / (576 + 1152))
     assert law.attention_share(long) == pytest.approx(1152 / (1152 + 1152))
+
+
+def test_between_sizes_a_line_in_log_log(law: ModuleType) -> None:
+    table = [(100.0, 10.0), (400.0, 20.0), (1600.0, 80.0)]
+    sizes_us = {50: 10, 100: 10, 200: 200**0.5, 400: 20, 800: 40, 1600: 80, 3200: 160}
+    for size, expected in sizes_us.items():
+        assert law.between(table, size) == pytest.approx(expected)
+    with pytest.raises(ValueError, match="fewer than two sizes"):
+        law.between(table[:1], 101)
 
 
 def test_a_crossing_lies_where_the_curves_meet(law: ModuleType) -> None:

@@ -104,13 +104,6 @@ def test_another_rate_of_memory_leaves_the_decode_it_was_taken_from(
     assert other.own_ms("tensor", few) < small.own_ms("tensor", few)  # less of it is fixed
 
 
-def test_between_sizes_a_line_in_log_log(forecast: ModuleType) -> None:
-    table = [(100.0, 10.0), (400.0, 20.0), (1600.0, 80.0)]
-    sizes_us = {50: 10, 100: 10, 200: 200**0.5, 400: 20, 800: 40, 1600: 80, 3200: 160}
-    for size, expected in sizes_us.items():
-        assert forecast.us(table, size) == pytest.approx(expected)
-
-
 def test_a_tie_reaches_two_percent_up(forecast: ModuleType) -> None:
     assert forecast.leading({"a": 102.0, "b": 100.0, "c": 102.1}) == ["a", "b"]
     assert forecast.leading({}) == []

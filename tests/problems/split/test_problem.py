@@ -22,7 +22,7 @@ def test_every_gpu_cell_has_one_for_each_rank(problem: Problem) -> None:
 
 
 def test_every_way_is_measured_on_gpus_and_checked_on_a_cpu(problem: Problem) -> None:
-    named = ways(problem, "llama", "train", "mixtral")
+    named = ways(problem, "llama", "train", "mixtral", "mixtral-skew", "mixtral-train")
     assert ways(problem, "small-2") == named - ON_GPUS_ALONE
     text = (FOLDER / "ways.py").read_text(encoding="utf-8")
     assert all(f'"{way}": ' in text for way in named)
@@ -42,7 +42,7 @@ def test_works_divide_as_their_ways_ask(problem: Problem) -> None:
             if "ring" in work["ways"]:
                 assert work["tokens"] % (2 * ranks) == 0
             if work["work"] == "train":
-                assert work["batch"] % work["microbatches"] == 0 == work["batch"] % ranks
+                assert work["batch"] % work.get("microbatches", 1) == 0 == work["batch"] % ranks
         for length in case.params.get("sweep", {}).get("lengths", []):
             assert length % (2 * ranks) == 0
 
@@ -63,7 +63,7 @@ def test_every_bound_of_the_goal_is_claimed(problem: Problem) -> None:
     of_two = {name for name in predicted if not name.endswith("-4")}
     works = {
         name
-        for case in ("llama", "train", "mixtral")
+        for case in ("llama", "train", "mixtral", "mixtral-train")
         for name in problem.cases[case].params["works"]
     }
     assert {name.removeprefix("predicted-") for name in of_two} == works

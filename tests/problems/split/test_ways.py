@@ -15,6 +15,7 @@ import sys
 import torch
 from checking import Expected, WrongStepError, check
 from counted import ops_of
+from expert_ways import imbalance, waits_ms
 from link import CHAIN, GRAPH_KINDS, Link, chained_us, measured
 from team import Follower, Team
 from way import UnfitError
@@ -36,14 +37,34 @@ def expect_wrong(params, world, name, work):
             return
     raise AssertionError(f"{name}: muted it is right, too")
 
+def rows_of_both(params, world, work):
+    # Muted, a rank computes as many rows as come to it: the unsplit model's router told how many.
+    work = Work.of(params | work, world.device)
+    split, alone = (WAYS["experts"](work, world, mesh) for mesh in (world.mesh, world.muted))
+    for way in (split, alone):
+        with torch.set_grad_enabled(work.trains):
+            way.step()
+    came, first = ([block.feed.came for block in way.parts[0][0].blocks] for way in (split, alone))
+    assert came[0] == first[0] and sum(came) == sum(first), (came, first)
+    assert waits_ms(alone, world) > -1e-6
+    return imbalance(split, world)
+
 def run(cell, world, seed):
     params = cell.params
     prefill = {"work": "prefill", "model": "llama-tiny", "batch": 1, "tokens": 64}
     for name in ("tensor", "sequence", "sequence-async", "ring", "ulysses"):
         expect_wrong(params, world, name, prefill)
-    experts = prefill | {"model": "mixtral-tiny", "batch": 4}
-    for name in ("tensor", "experts"):
-        expect_wrong(params, world, name, experts)
+    mixture = prefill | {"model": "mixtral-tiny", "batch": 4}
+    over = []
+    for skew in (0, 1):
+        for name in ("tensor", "experts"):
+            expect_wrong(params, world, name, mixture | {"skew": skew})
+        over.append(rows_of_both(params, world, mixture | {"skew": skew}))
+    assert 1 <= over[0] and 1.15 * over[0] < over[1], over
+    with torch.enable_grad():
+        rows_of_both(params, world, mixture | {"work": "train"})
+    for name in ("data", "experts", "fsdp"):
+        expect_wrong(params, world, name, mixture | {"work": "train"})
     train = {"work": "train", "model": "llama-tiny", "batch": 8, "tokens": 8, "microbatches": 4}
     for name in ("data", "fsdp", "1f1b", "zero"):
         expect_wrong(params, world, name, train)

@@ -43,8 +43,17 @@ STEP_MS = {
 PART_MS = 102.0
 DECODE_MS = 150.0
 """One sequence's decode on one GPU takes less than that of many: so the memory has a rate."""
-MEMORY_GB = {"data": 30.0, "fsdp": 18.0, "gpipe": 40.0, "1f1b": 20.0}
-LINK = ("all_reduce_us", "all_gather_us", "reduce_scatter_us", "all_to_all_us", "send_us")
+SKEWED_MS = 160.0
+"""Expert parallelism's prefill where a router prefers the experts of one GPU."""
+MEMORY_GB = {"data": 30.0, "experts": 16.0, "fsdp": 18.0, "gpipe": 40.0, "1f1b": 20.0}
+LINK = (
+    "all_reduce_us",
+    "all_gather_us",
+    "reduce_scatter_us",
+    "all_to_all_us",
+    "send_us",
+    "uneven_us",
+)
 IN_GRAPH = ("all_reduce_in_graph_us", "one_shot_in_graph_us")
 
 Series = dict[tuple[str, str], float]
@@ -55,6 +64,7 @@ def measured(planned: Cell) -> tuple[Series, dict[str, float]]:
     regions = ("16KiB", "64KiB", "1024KiB")
     found: Series = {(region, kind): 20.0 for region in regions for kind in LINK}
     found |= {(region, kind): 5.0 for region in regions for kind in IN_GRAPH}
+    found["1KiB", "counts_us"] = 45.0
     facts: dict[str, float] = {"link_gb_s": 350.0}
     for name, work in planned.params["works"].items():
         found[f"{name}-worst", "prediction_error"] = 6.0
@@ -69,13 +79,17 @@ def measured(planned: Cell) -> tuple[Series, dict[str, float]]:
         found |= {(region, "ring_ms"): ring, (region, "ring_predicted_ms"): ring}
         found |= {(region, "ulysses_ms"): ulysses, (region, "ulysses_predicted_ms"): ulysses}
         found[region, "ring_over_ulysses"] = ring / ulysses
+    if planned.case == "mixtral-skew":
+        facts |= {"skew_crossover_measured": 1.06, "skew_crossover_predicted": 1.08}
+        facts["skew_crossover_error"] = 1.9
     if lengths:
         facts |= {"crossover_measured": 1900, "crossover_predicted": 2000, "crossover_error": 5.3}
     return found, facts
 
 
 def of_way(region: str, way: str) -> tuple[Series, dict[str, float]]:
-    ms = DECODE_MS if region == "decode-b1-by-whole" else STEP_MS[way]
+    unlike = {"decode-b1-by-whole": DECODE_MS, "skew-100-by-experts": SKEWED_MS}
+    ms = unlike.get(region, STEP_MS[way])
     found = {(region, "step_ms"): ms, (region, "part_ms"): PART_MS}
     facts = {f"sent_mb.{region}": 400.0, f"law_mb.{region}": 400.0, f"error.{region}": 0.004}
     facts |= {f"memory_gb.{region}": MEMORY_GB.get(way, 25.0), f"collectives.{region}": 8.0}
@@ -86,7 +100,7 @@ def of_way(region: str, way: str) -> tuple[Series, dict[str, float]]:
         facts |= {f"comm_ms.{region}": 12.0, f"floor_ms.{region}": 9.0}
         facts |= {f"predicted_ms.{region}": 1.02 * ms, f"bubble_law.{region}": 10.0}
     if way == "experts":
-        facts[f"imbalance.{region}"] = 1.02
+        facts |= {f"imbalance.{region}": 1.02, f"waits_ms.{region}": 0.3}
     return found, facts
 
 
