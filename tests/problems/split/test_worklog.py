@@ -113,7 +113,7 @@ def evidence_of(problem: Problem, without: Collection[str] = ()) -> Tables:
     found: dict[str, list[Row]] = {"cells": [], "samples": [], "facts": []}
     for planned in plan(problem, Selected(rounds=3), "cuda"):
         found["cells"].append(planted_study.cell(planned))
-        if planned.capture != "timing":
+        if planned.capture != "timing" or planned.case in without:
             continue
         samples, facts = measured(planned)
         found["facts"] += planted_study.facts(planned, facts)
@@ -156,6 +156,20 @@ def test_a_decode_is_predicted_from_collectives_in_a_graph_where_they_were_timed
     assert "figures/ways.svg" in told
     assert "map of the ways that are predicted to be the fastest: not measured" in untold
     assert "predictions of the map: not measured" in untold
+
+
+def test_what_the_mixture_s_own_cases_show_is_told_with_them_alone(
+    problem: Problem, page: Page
+) -> None:
+    cases = ("mixtral-skew", "mixtral-train")
+    without = planted_study.page_of(problem, evidence_of(problem, cases))
+    told, untold = (render(TEMPLATE, each) for each in (page, without))
+    assert "a mixture of experts in training, NVLink" in untold
+    told, untold = (each.partition("## 1.")[2].partition("## Claims")[0] for each in (told, untold))
+    for part in ("### In training", "### A router that prefers some experts", "`train-8x7b-by-"):
+        assert part in told
+        assert part not in untold
+    assert untold.count("not measured") == told.count("not measured")
 
 
 def test_the_first_screen_is_short(page: Page) -> None:
