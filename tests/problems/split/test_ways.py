@@ -75,6 +75,10 @@ def run(cell, world, seed):
         assert "66 tokens" in str(error)
     else:
         raise AssertionError("66 tokens were split")
+    last = world.size - 1
+    # Two collectives, in which the first and the last rank send most: each takes the most.
+    assert study.slowest_us(world, [float(world.rank), float(last - world.rank)]) == 2 * last
+    assert study.slowest_us(world, [1.0] * (1 + world.rank)) == world.size
     known = measured(world, [1024, 8192], [1024, 4096])
     tables = (known.measured, known.in_graph)
     assert all(us > 0 for table in tables for points in table.values() for _, us in points)
@@ -127,6 +131,20 @@ assert round(chained_us(clock.call, clock), 6) == 10
 assert clock.calls % CHAIN == 0
 
 import study
+facts = {}
+
+class Kept:
+    def fact(self, name, value, unit):
+        facts[name] = value
+
+def skewed(over, ms):
+    tensor = study.Outcome(72.0, 73.0, 1.0)
+    return {"tensor": tensor, "experts": study.Outcome(ms, ms, 1.0, imbalance=over)}
+
+study.state_skews(Kept(), [])
+assert not facts
+study.state_skews(Kept(), [skewed(1.0, 70.0), skewed(1.5, 90.0)])
+assert 1 < facts["skew_crossover_measured"] < facts["skew_crossover_predicted"] < 1.5
 study.run = run
 params, meeting, rank = {"ranks": int(sys.argv[1]), "layers": 8}, sys.argv[2], int(sys.argv[3])
 world = World(rank, params["ranks"], "cpu", meeting)
