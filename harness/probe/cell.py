@@ -1,8 +1,10 @@
 """The cell as its workload sees it: what to run, and where to leave what came of it."""
 
 import contextlib
+import faulthandler
 import json
 import os
+import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -58,6 +60,8 @@ class Cell:
         ``imports`` gets the cell's params first: it imports what they need beside other cells'
         measurements, so it leaves the device alone.
         """
+        if INPUT in os.environ:
+            _tell_where_it_is_ended()
         description = json.loads(os.environ.get(INPUT) or by_hand.describe())
         imports(description["params"])
         return cls(description)
@@ -165,6 +169,11 @@ class Cell:
         keys = ("region", "metric", "unit", "index", "value", "mark")
         rows = zip(range(len(values)), values, marks, strict=True)
         self._samples += [dict(zip(keys, (name, metric, unit, *row), strict=True)) for row in rows]
+
+
+def _tell_where_it_is_ended() -> None:
+    """Write, when the harness ends this process, where each of its threads stands."""
+    faulthandler.register(signal.SIGTERM, chain=True)
 
 
 def started() -> float:

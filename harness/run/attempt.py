@@ -27,6 +27,7 @@ from harness.machine.monitor import summary
 from harness.machine.stability import by_region
 from harness.probe.names import RECORD as WORKLOAD
 from harness.problem.plan import Cell
+from harness.run import hang
 from harness.run.output import EXPORT_LOG, LOG, Output
 from harness.run.pauses import Pauses
 from harness.store import run_folder
@@ -147,6 +148,8 @@ class Attempts:
         why = done.ill
         if done.status == "failed" and not why:
             why = self.engine.why(command, process.tail(log))
+        if done.status == "timeout":
+            why = hang.stood(process.tail(log))
         detail = "; ".join(filter(None, (why or done.detail, still_running)))
         return replace(done, detail=detail)
 
