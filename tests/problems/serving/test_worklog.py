@@ -12,7 +12,6 @@ from harness.problem.model import Problem
 from harness.problem.plan import Cell, Selected, plan
 from harness.report.worklog import render
 from tests.support import conclusions, planted_study
-from tests.support.reading import walk, words
 from tests.support.serving_study import FOLDER
 from tests.support.small_evidence import Row, tables
 
@@ -159,11 +158,6 @@ def test_bisecting_finds_the_release_that_is_slower(problem: Problem, evidence: 
             "generate-4.53.0-no-cudnn",
         )
         assert found.is_told
-
-
-def test_the_first_screen_is_short(problem: Problem, evidence: Tables) -> None:
-    first = render(TEMPLATE, planted_study.page_of(problem, evidence)).split("\n## ")[0]
-    assert words(walk(first)) <= 435
 
 
 def test_it_renders_where_nothing_was_measured(problem: Problem) -> None:

@@ -12,7 +12,6 @@ from harness.problem.plan import Cell, Selected, plan
 from harness.report.page import Page
 from harness.report.worklog import render
 from tests.support import conclusions, planted_study
-from tests.support.reading import walk, words
 from tests.support.small_evidence import Row, tables
 from tests.support.split_study import FOLDER
 
@@ -170,11 +169,6 @@ def test_what_the_mixture_s_own_cases_show_is_told_with_them_alone(
         assert part in told
         assert part not in untold
     assert untold.count("not measured") == told.count("not measured")
-
-
-def test_the_first_screen_is_short(page: Page) -> None:
-    first = render(TEMPLATE, page).split("\n## ")[0]
-    assert words(walk(first)) <= 320
 
 
 @pytest.mark.parametrize("verdict", ["refuted", "not measured"])

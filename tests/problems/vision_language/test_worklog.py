@@ -10,7 +10,6 @@ from harness.problem.plan import Cell, Selected, plan
 from harness.report import own_sections
 from harness.report.worklog import render
 from tests.support import conclusions, planted_study
-from tests.support.reading import walk, words
 from tests.support.small_evidence import Row, tables
 from tests.support.vision_language_study import FOLDER
 
@@ -122,11 +121,6 @@ def test_everything_that_was_measured_is_told(problem: Problem, evidence: Tables
     missing = [line for line in text.splitlines() if "not measured" in line.lower()]
     assert len(missing) <= 8, missing  # what nsys and torch record
     assert "burst.svg" in "".join(page.figures)
-
-
-def test_the_first_screen_is_short(problem: Problem, evidence: Tables) -> None:
-    first = render(TEMPLATE, planted_study.page_of(problem, evidence)).split("\n## ")[0]
-    assert words(walk(first)) <= 320
 
 
 def test_it_renders_where_nothing_was_measured(problem: Problem) -> None:
