@@ -89,7 +89,20 @@ class Doubts:
         first, second = map(self._gpu_by_round, sides)
         pairs = {(first[a], second[b]) for a, b in rounds}
         samples = [metric.sample for metric, _, _ in sides]
-        return reliability.apart(pairs, self._cells.whole["ceilings"], samples)
+        ceilings = self._cells.whole["ceilings"]
+        return reliability.apart(pairs, ceilings, samples, self._least_us(sides))
+
+    def _least_us(self, sides: Sequence[Place]) -> float | None:
+        """Return the least time that the sides have a sample of; None where one is no time."""
+        scales = [reliability.US_OF.get(metric.unit) for metric, _, _ in sides]
+        times = [
+            scale * value
+            for scale, (metric, variant, case) in zip(scales, sides, strict=True)
+            for _, cell in self._cells.repeats(metric.capture, variant, case).cells
+            for value in self._cells.samples(cell, metric.sample or "", metric.region)
+            if scale
+        ]
+        return min(times, default=None) if all(scales) else None
 
 
 def _timed(sides: Sequence[Place]) -> bool:

@@ -195,4 +195,8 @@ def _gpus_apart(
         for value, side in zip(values, sides, strict=True)
     )
     ceilings = pl.concat([side.tables["ceilings"] for side in sides])
-    return reliability.apart({(a, b) for a in now for b in then}, ceilings, [metric.sample])
+    pairs = {(a, b) for a in now for b in then}
+    scale = reliability.US_OF.get(metric.unit)
+    ends = [value.spread[0] for value in values if value.spread]
+    least_us = scale * min(ends) if scale and ends else None
+    return reliability.apart(pairs, ceilings, [metric.sample], least_us)

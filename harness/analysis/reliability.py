@@ -18,6 +18,9 @@ _HOST_BOUND = 1.5
 _OF_OTHERS = ("on the GPU, too", "memory clock")  # what the SM clock does not account for
 _GPU_TIMES = ("gpu_time", "gpu_time_cold")  # samples that the GPU's own clock took
 _OF_THE_HOST = ("launch", "round_trip", "graph_launch", "h2d_", "d2h_")  # ceilings it has a part in
+_EVENTS = "event_pair"  # the ceiling, in µs, that a sample has once, however long it is
+US_OF = {"s": 1e6, "ms": 1e3, "µs": 1.0, "ns": 1e-3}
+"""Microseconds of a unit of time."""
 _FIGURES = re.compile(r" (?:in|from) \d")  # where the figures of a doubt begin
 _REGION = re.compile(r"^([^\s:]+): ")  # before a doubt, in a cell that measures several regions
 
@@ -53,23 +56,26 @@ def apart(
     pairs: Collection[tuple[str | None, str | None]],
     ceilings: "pl.DataFrame",
     samples: Collection[str | None],
+    least_us: float | None,
 ) -> tuple[str, float]:
     """Return why a ratio of times of two GPUs is doubtful, and the factor it may be off by.
 
     ``pairs``: the two sides' GPUs in each round; ``ceilings``: rows of the evidence table;
-    ``samples``: the sampled metrics. The factor is at least 1, and infinite where no two GPUs'
-    ceilings are known.
+    ``samples``: the sampled metrics; ``least_us``: the least time that they have, None if they are
+    no times. The factor is at least 1, and infinite where no two GPUs' ceilings are known.
     """
     unlike = [pair for pair in pairs if pair[0] != pair[1]]
     if not unlike:
         return "", 1.0
     rates = _rates(ceilings, host=not all(sample in _GPU_TIMES for sample in samples))
     # The ratio is a mean over rounds: it is off by no more than the round whose GPUs differ most.
-    factor = max(_differ(rates.get(first, {}), rates.get(second, {})) for first, second in unlike)
+    factor = max(
+        _differ(rates.get(first, {}), rates.get(second, {}), least_us) for first, second in unlike
+    )
     where = f"timed on {len({gpu for pair in unlike for gpu in pair})} GPUs"
     if math.isinf(factor):
         # A GPU of unknown ceilings may lie as far beyond the known GPUs as these are apart.
-        widest = _widest(rates.values())
+        widest = _widest(rates.values(), least_us)
         others = "" if math.isinf(widest) else f"; others differ by up to {_percent(widest)}"
         return f"{where} whose ceilings are not all known{others}", widest**2
     return f"{where} whose ceilings differ by up to {_percent(factor)}", factor
@@ -79,9 +85,9 @@ def _percent(factor: float) -> str:
     return f"{100 * (factor - 1):.1f} %"
 
 
-def _widest(rates: Collection[Mapping[str, float]]) -> float:
+def _widest(rates: Collection[Mapping[str, float]], least_us: float | None) -> float:
     """Return the factor by which any two GPUs differ at most, of those whose ceilings are known."""
-    factors = [_differ(first, second) for first, second in combinations(rates, 2)]
+    factors = [_differ(first, second, least_us) for first, second in combinations(rates, 2)]
     return max((factor for factor in factors if math.isfinite(factor)), default=math.inf)
 
 
@@ -94,14 +100,22 @@ def _rates(ceilings: "pl.DataFrame", *, host: bool) -> dict[str | None, dict[str
     return rates
 
 
-def _differ(first: Mapping[str, float], second: Mapping[str, float]) -> float:
-    """Return the factor by which two GPUs' ceilings differ at most.
+def _differ(
+    first: Mapping[str, float], second: Mapping[str, float], least_us: float | None
+) -> float:
+    """Return the factor by which times of ``least_us`` or more differ at most on two GPUs.
 
-    Each part of a step is held up by one of them, so all of it differs by no more.
+    Each part of a step is held up by one of their ceilings, so all of it differs by no more. A pair
+    of events is no part of a step: it adds what it takes, once.
     """
     if not first or first.keys() != second.keys():
         return math.inf
-    return max(max(value / second[name], second[name] / value) for name, value in first.items())
+    names, added = set(first), 0.0
+    if least_us and _EVENTS in names:
+        names.remove(_EVENTS)
+        added = abs(first[_EVENTS] - second[_EVENTS]) / least_us
+    factors = (max(first[name] / second[name], second[name] / first[name]) for name in names)
+    return max(factors, default=1.0) + added
 
 
 def _noticed(cells: "pl.DataFrame", region: str | None) -> list[str]:

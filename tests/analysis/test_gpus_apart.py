@@ -173,6 +173,42 @@ def test_the_host_counts_where_it_is_in_one_of_the_times(example: Problem) -> No
     assert ratio.clock_factor == pytest.approx(1.3)
 
 
+def with_events(fast_us: float, slow_us: float) -> dict[str, dict[str, float]]:
+    return {
+        FAST: CEILINGS[FAST] | {"event_pair": fast_us},
+        SLOW: CEILINGS[SLOW] | {"event_pair": slow_us},
+    }
+
+
+@pytest.mark.parametrize(
+    ("unit", "long", "factor"),
+    [
+        ("µs", 2000.0, 1.05 + 1.6 / 2000),  # a pair of events stands around a step once
+        ("ms", 2.0, 1.05 + 1.6 / 2000),
+        ("µs", 4.0, 1.05 + 1.6 / 4),
+        ("GB/s", 2000.0, 2.9 / 1.3),  # no time: how long its steps were is not known
+    ],
+)
+def test_a_pair_of_events_adds_what_it_takes_to_a_step(
+    example: Problem, unit: str, long: float, factor: float
+) -> None:
+    times(example, unit=unit)
+    of = [[long * value for value in values] for values in ([1.0, 1.001, 1.002],) * 5]
+    ratio = measured(example, of, of, apart(5, SLOW, FAST), with_events(1.3, 2.9))
+    assert ratio.clock_factor == pytest.approx(factor)
+
+
+def test_steps_around_which_events_stand_differ_by_no_more_than_the_factor(
+    example: Problem,
+) -> None:
+    """A step of 50 µs on a GPU whose memory is 5 % slower, and whose events take 1.6 µs more."""
+    times(example, unit="µs")
+    of, over = [[50 * 1.05 + 2.9] * 3] * 5, [[50 + 1.3] * 3] * 5
+    ratio = measured(example, of, over, apart(5, SLOW, FAST), with_events(1.3, 2.9))
+    assert ratio.value is not None
+    assert 1.05 < ratio.value < ratio.clock_factor < 1.1
+
+
 @pytest.mark.parametrize(
     ("ran", "factor", "gpus"),
     [
@@ -297,11 +333,11 @@ def test_no_step_made_of_what_ceilings_hold_up_differs_by_more_than_they(
     ratio = took[0] / took[1]
     both = itertools.permutations((FAST, SLOW))
     factor, again = (
-        reliability.apart({(pair[0], pair[1])}, ceilings, ["wall_time"])[1] for pair in both
+        reliability.apart({(pair[0], pair[1])}, ceilings, ["wall_time"], None)[1] for pair in both
     )
     assert factor == again >= 1
     assert max(ratio, 1 / ratio) <= factor * (1 + 1e-9)
-    assert reliability.apart({(FAST, SLOW)}, ceilings, ["gpu_time"])[1] <= factor
+    assert reliability.apart({(FAST, SLOW)}, ceilings, ["gpu_time"], None)[1] <= factor
 
 
 @given(st.floats(0.5, 2.0), st.floats(0, 0.2), st.floats(1.0, 2.0), st.floats(1.0, 2.0))

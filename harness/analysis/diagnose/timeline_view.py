@@ -19,10 +19,9 @@ from harness.analysis.diagnose.ranks import Ranks
 from harness.analysis.diagnose.timeline_tracks import Track, tracks_of
 from harness.analysis.idle import causes as idle_causes
 from harness.analysis.recording import conditions_of
+from harness.analysis.reliability import US_OF
 from harness.evidence.capture import Capture
 from harness.evidence.kinds import by_cost
-
-_NS_OF = {"s": 1e9, "ms": 1e6, "µs": 1e3, "ns": 1.0}
 
 
 @dataclass(frozen=True)
@@ -249,6 +248,6 @@ def unprofiled_steps(captures: Sequence[Capture]) -> dict[str, float]:
     if not samples:
         return {}
     steady = pl.concat(samples).filter(pl.col("metric") == "wall_time", pl.col("mark") != "warm-up")
-    ns = pl.col("value") * pl.col("unit").replace_strict(_NS_OF, default=None)
+    ns = 1e3 * pl.col("value") * pl.col("unit").replace_strict(US_OF, default=None)
     medians = steady.group_by("region").agg(ns.median()).drop_nulls()
     return {f"{step.PREFIX}{region}": value for region, value in medians.iter_rows()}
