@@ -1,7 +1,7 @@
 """Why a metric's times are doubtful, and the factor by which the reasons may have moved them."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from harness.analysis import reliability
@@ -89,20 +89,15 @@ class Doubts:
         first, second = map(self._gpu_by_round, sides)
         pairs = {(first[a], second[b]) for a, b in rounds}
         samples = [metric.sample for metric, _, _ in sides]
+        times = ((side[0].unit, self._samples(side)) for side in sides)
         ceilings = self._cells.whole["ceilings"]
-        return reliability.apart(pairs, ceilings, samples, self._least_us(sides))
+        return reliability.apart(pairs, ceilings, samples, reliability.least_us(times))
 
-    def _least_us(self, sides: Sequence[Place]) -> float | None:
-        """Return the least time that the sides have a sample of; None where one is no time."""
-        scales = [reliability.US_OF.get(metric.unit) for metric, _, _ in sides]
-        times = [
-            scale * value
-            for scale, (metric, variant, case) in zip(scales, sides, strict=True)
-            for _, cell in self._cells.repeats(metric.capture, variant, case).cells
-            for value in self._cells.samples(cell, metric.sample or "", metric.region)
-            if scale
-        ]
-        return min(times, default=None) if all(scales) else None
+    def _samples(self, side: Place) -> Iterator[float]:
+        """Yield all samples of a metric, of every round."""
+        metric, variant, case = side
+        for _, cell in self._cells.repeats(metric.capture, variant, case).cells:
+            yield from self._cells.samples(cell, metric.sample or "", metric.region)
 
 
 def _timed(sides: Sequence[Place]) -> bool:

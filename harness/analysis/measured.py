@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+US_OF = {"s": 1e6, "ms": 1e3, "µs": 1.0, "ns": 1e-3}
+"""Microseconds of a unit of time."""
+
 
 @dataclass(frozen=True)
 class Measured:

@@ -196,7 +196,5 @@ def _gpus_apart(
     )
     ceilings = pl.concat([side.tables["ceilings"] for side in sides])
     pairs = {(a, b) for a in now for b in then}
-    scale = reliability.US_OF.get(metric.unit)
-    ends = [value.spread[0] for value in values if value.spread]
-    least_us = scale * min(ends) if scale and ends else None
+    least_us = reliability.least_us((metric.unit, value.spread or ()) for value in values)
     return reliability.apart(pairs, ceilings, [metric.sample], least_us)

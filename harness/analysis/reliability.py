@@ -2,10 +2,11 @@
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from harness.analysis.measured import US_OF
 from harness.evidence.kinds import unprofiled
 from harness.evidence.tables import Tables
 
@@ -19,8 +20,6 @@ _OF_OTHERS = ("on the GPU, too", "memory clock")  # what the SM clock does not a
 _GPU_TIMES = ("gpu_time", "gpu_time_cold")  # samples that the GPU's own clock took
 _OF_THE_HOST = ("launch", "round_trip", "graph_launch", "h2d_", "d2h_")  # ceilings it has a part in
 _EVENTS = "event_pair"  # the ceiling, in µs, that a sample has once, however long it is
-US_OF = {"s": 1e6, "ms": 1e3, "µs": 1.0, "ns": 1e-3}
-"""Microseconds of a unit of time."""
 _FIGURES = re.compile(r" (?:in|from) \d")  # where the figures of a doubt begin
 _REGION = re.compile(r"^([^\s:]+): ")  # before a doubt, in a cell that measures several regions
 
@@ -61,8 +60,8 @@ def apart(
     """Return why a ratio of times of two GPUs is doubtful, and the factor it may be off by.
 
     ``pairs``: the two sides' GPUs in each round; ``ceilings``: rows of the evidence table;
-    ``samples``: the sampled metrics; ``least_us``: the least time that they have, None if they are
-    no times. The factor is at least 1, and infinite where no two GPUs' ceilings are known.
+    ``samples``: the sampled metrics; ``least_us``: the least time, as :func:`least_us` returns it.
+    The factor is at least 1, and infinite where no two GPUs' ceilings are known.
     """
     unlike = [pair for pair in pairs if pair[0] != pair[1]]
     if not unlike:
@@ -79,6 +78,16 @@ def apart(
         others = "" if math.isinf(widest) else f"; others differ by up to {_percent(widest)}"
         return f"{where} whose ceilings are not all known{others}", widest**2
     return f"{where} whose ceilings differ by up to {_percent(factor)}", factor
+
+
+def least_us(sides: Iterable[tuple[str, Iterable[float]]]) -> float | None:
+    """Return the least time of both sides in µs; None if one of them is no time, or not positive.
+
+    ``sides``: the unit and the values of each.
+    """
+    times = (US_OF.get(unit, 0.0) * value for unit, values in sides for value in values)
+    least = min(times, default=0.0)
+    return least if least > 0 else None
 
 
 def _percent(factor: float) -> str:

@@ -148,7 +148,7 @@ class Attempts:
         why = done.ill
         if done.status == "failed" and not why:
             why = self.engine.why(command, process.tail(log))
-        if done.status == "timeout":
+        elif done.status == "timeout":
             why = hang.stood(process.tail(log))
         detail = "; ".join(filter(None, (why or done.detail, still_running)))
         return replace(done, detail=detail)

@@ -153,7 +153,7 @@ def attention_share(of: Sizes) -> float:
 
 
 def between(points: Points, place: float) -> float:
-    """Return what is measured at a place, by straight lines in log-log between points.
+    """Return the value at a place, by straight lines in log-log between measured points.
 
     Before the first it is the first's; beyond the last the last line goes on. ValueError where it
     takes a line and there is but one point.

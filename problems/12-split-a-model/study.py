@@ -122,7 +122,7 @@ def state_link(cell: Any, known: Link) -> None:
 
 
 def measured(cell: Any, world: World, known: Link, case: Case) -> Outcome | None:
-    """Check, count and time a way; return what its step took.
+    """Check, count and time a way; return its outcome.
 
     A way that does not fit is left out, with the reason as a fact: so the others are measured.
     """
@@ -223,7 +223,7 @@ def stated(
     comm_us: float,
     times: tuple[list[float], list[float]],
 ) -> Outcome:
-    """Keep the samples of a way; return what its step took.
+    """Keep the samples of a way; return its outcome.
 
     ``comm_us``: what the link took for the collectives of a step, and the ranks' waits at them.
     """

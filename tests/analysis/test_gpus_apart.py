@@ -198,6 +198,21 @@ def test_a_pair_of_events_adds_what_it_takes_to_a_step(
     assert ratio.clock_factor == pytest.approx(factor)
 
 
+@pytest.mark.parametrize(
+    ("sides", "least"),
+    [
+        ([("ms", [3.0, 2.0]), ("µs", [2500.0])], 2000.0),
+        ([("ms", [3.0]), ("tok/s", [1.0])], None),
+        ([("ms", [3.0, 0.0]), ("ms", [2.0])], None),
+        ([("ms", []), ("ms", [])], None),
+    ],
+)
+def test_the_least_time_is_that_of_both_sides(
+    sides: list[tuple[str, list[float]]], least: float | None
+) -> None:
+    assert reliability.least_us(sides) == least
+
+
 def test_steps_around_which_events_stand_differ_by_no_more_than_the_factor(
     example: Problem,
 ) -> None:

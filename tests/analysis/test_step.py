@@ -1,4 +1,4 @@
-"""Which operations are a step, by which rule, and what is left out as warm-up."""
+"""Which operations are a step, by which rule, and which are a warm-up."""
 
 import contextlib
 import dataclasses

@@ -1,4 +1,4 @@
-"""Sampling until the median is known: what ends a series, and what a series says of itself."""
+"""Sampling until the median is known: why a series ends, and its summary."""
 
 import itertools
 import random

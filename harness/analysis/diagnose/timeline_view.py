@@ -18,8 +18,8 @@ from harness.analysis.diagnose.finding import Evidence
 from harness.analysis.diagnose.ranks import Ranks
 from harness.analysis.diagnose.timeline_tracks import Track, tracks_of
 from harness.analysis.idle import causes as idle_causes
+from harness.analysis.measured import US_OF
 from harness.analysis.recording import conditions_of
-from harness.analysis.reliability import US_OF
 from harness.evidence.capture import Capture
 from harness.evidence.kinds import by_cost
 

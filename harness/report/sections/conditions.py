@@ -159,7 +159,7 @@ def _source_rows(run: Provenance, cells: Sequence[CellProvenance]) -> list[list[
 def _by_call(
     run: Provenance, cells: Sequence[CellProvenance], in_words: Callable[[Origin], str]
 ) -> list[str]:
-    """Return what the run's calls had; of several, for how many cells each, if that is known."""
+    """Return the words on a run's calls; where they differ, with the number of cells of each."""
     by_cell = calls.of_cells(run, [cell.started for cell in cells])
     counts = Counter(in_words(origin) for origin in by_cell or run.origins)
     if by_cell is None or len(counts) == 1:

@@ -169,7 +169,7 @@ def test_a_block_that_waits_to_be_free_counts_until_it_is(tmp_path: Path) -> Non
         ([event("alloc", None, 5)], [standing(A, 10, 5, (0, 0))]),
         ([event("alloc", A, 5)], [standing(None, 10, 5, (0, 0))]),
         ([event("alloc", A, 5)], [standing(A, 10, 5, (0, 0)), standing(None, 1, 0, (0, 1))]),
-        # The block is of the one pool and what is left allocated of the other.
+        # The block is of the one pool, the remaining allocation of the other.
         ([event("alloc", A, 5)], [standing(A, 10, 0, (0, 0)), standing(B, 10, 5, (0, 1))]),
         ([event("alloc", -A, 5)], [standing(A, 10, 5, (0, 0))]),
     ],

@@ -1,4 +1,4 @@
-"""Blocks as torch's allocator hands them out, by hand: what is left over is split off or not."""
+"""Blocks as torch's allocator hands them out, by hand: a remainder is split off or not."""
 
 from harness.captures.memory.unsplit import handed_out
 
