@@ -47,7 +47,9 @@ def run(cell: Any, world: World, known: Link) -> None:
                 split, part = (list(each) for each in zip(*turns, strict=True))
                 comm_us = sum(known.us(kind, size) for kind, size in ops)
                 beside = (world.size - 1) / world.size if name == "ring" else 0.0
-                expected = law.step_ms(median(part), comm_us, law.Overlap(beside))
+                expected = law.step_ms(
+                    median(part), comm_us, law.Overlap(beside, loss=known.loss(ops))
+                )
                 cell.sample(region, f"{name}_ms", "ms", split)
                 cell.sample(region, f"{name}_predicted_ms", "ms", [expected])
                 found[name]["measured"].append(median(split))

@@ -1,7 +1,9 @@
 """The process of a rank other than 0; ``team.Team`` starts it and says which one it is."""
 
+import faulthandler
 import json
 import os
+import signal
 import sys
 import traceback
 
@@ -11,7 +13,8 @@ from world import World
 
 
 def main() -> None:
-    """Run the study beside the other ranks."""
+    """Run the study beside the other ranks; ended by a signal, say where it stands."""
+    faulthandler.register(signal.SIGTERM, chain=True)
     given = json.loads(sys.stdin.read() or "null")
     if given is None:
         return  # rank 0 has ended before it began

@@ -127,10 +127,18 @@ class Overlap:
     """What a way hides: communication beside ``beside`` of the rank's own work, all but ``ends``.
 
     ``beside``: 0 hides nothing. ``ends``: parts of the communication that no work is beside.
+    ``loss``: ms that the work takes longer per ms of communication beside it. Copies that the GPU's
+    copy engines make, not ``by_kernels``, take no SM from it: their loss is not counted.
     """
 
     beside: float = 0.0
     ends: float = 0.0
+    by_kernels: bool = True
+    loss: float = 0.0
+
+    def hidden_ms(self, part_ms: float, comm_us: float) -> float:
+        """Return how many ms of communication have work beside them."""
+        return min(comm_us / _US_OF_MS * (1 - self.ends), self.beside * part_ms)
 
 
 def step_ms(part_ms: float, comm_us: float, overlap: Overlap, idle: float = 0.0) -> float:
@@ -139,10 +147,8 @@ def step_ms(part_ms: float, comm_us: float, overlap: Overlap, idle: float = 0.0)
     ``part_ms``: the rank's own work, measured on one GPU alone. ``comm_us``: its collectives, each
     by what the link took for it alone. ``idle``: a pipeline's bubble, over the own work.
     """
-    comm_ms = comm_us / _US_OF_MS
-    ends = comm_ms * overlap.ends
-    beyond = max(0.0, comm_ms - ends - overlap.beside * part_ms)
-    return part_ms * (1 + idle) + ends + beyond
+    hidden = overlap.hidden_ms(part_ms, comm_us)
+    return part_ms * (1 + idle) + comm_us / _US_OF_MS - hidden * (1 - overlap.loss)
 
 
 def attention_share(of: Sizes) -> float:

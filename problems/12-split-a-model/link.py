@@ -1,12 +1,15 @@
 """What collectives take on this link, by kind and size: predictions look it up."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import isqrt
+from statistics import median
 from typing import Any
 
 import law
 import torch
 import torch.distributed as dist
 import torch.distributed._symmetric_memory as symm_mem
+from counted import Op
 from torch import Tensor
 from world import World
 
@@ -14,10 +17,13 @@ KINDS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "uneven", "
 """uneven: an all-to-all that is told how much goes to each rank, into memory made for it."""
 GRAPH_KINDS = ("all-reduce", "one-shot")
 """What the steps that are CUDA graphs make; one-shot: an all-reduce over symmetric memory."""
+HIDDEN_KINDS = ("all-reduce", "all-gather", "reduce-scatter", "send")
+"""What ways have run beside products."""
 COUNTS = 1024
 """Bytes of an exchange of counts that the hosts read: less takes as long."""
 CHAIN = 16
 _REPEATS = 8
+_TURNS = 7
 
 Table = dict[str, list[tuple[float, float]]]
 """By kind, sizes in bytes and the µs that each took."""
@@ -26,11 +32,18 @@ Table = dict[str, list[tuple[float, float]]]
 class Link:
     """µs of a collective by kind and size, straight lines in log-log between measured sizes.
 
-    ``measured``: launched by the host. ``in_graph``: within a CUDA graph.
+    ``measured``: launched by the host. ``in_graph``: within a CUDA graph. ``losses``: by kind, the
+    ms that products take longer per ms of a collective beside them.
     """
 
-    def __init__(self, measured: Table, in_graph: Table | None = None) -> None:
+    def __init__(
+        self,
+        measured: Table,
+        in_graph: Table | None = None,
+        losses: dict[str, float] | None = None,
+    ) -> None:
         self.measured, self.in_graph = measured, in_graph or {}
+        self.losses = losses or {}
 
     def us(self, kind: str, size: float, *, is_graph: bool = False) -> float:
         """Return the µs of a collective of ``size`` bytes, as ``law.sent`` counts a size.
@@ -42,6 +55,15 @@ class Link:
         if kind == "one-shot" and kind not in table:
             kind = "all-reduce"
         return law.between(table[kind], size)
+
+    def loss(self, ops: Sequence[Op]) -> float:
+        """Return the ms that products take longer per ms of collectives beside them.
+
+        It is each kind's by the time that it takes, of those that run beside products.
+        """
+        taken = [(kind, self.us(kind, size)) for kind, size in ops if kind in self.losses]
+        total = sum(us for _, us in taken)
+        return sum(self.losses[kind] * us for kind, us in taken) / total if total else 0.0
 
     @property
     def gb_s(self) -> float:
@@ -61,7 +83,8 @@ def measured(world: World, sizes: list[int], graph_sizes: list[int]) -> Link:
         table[kind] = points
     table["counts"] = [(float(COUNTS), _counts_us(world))]
     replayed = {kind: _replayed(kind, graph_sizes, world) for kind in GRAPH_KINDS}
-    return Link(table, {kind: points for kind, points in replayed.items() if points})
+    in_graph = {kind: points for kind, points in replayed.items() if points}
+    return Link(table, in_graph, {kind: loss_of(kind, max(sizes), world) for kind in HIDDEN_KINDS})
 
 
 def _median_us(step: Callable[[], Any], world: World) -> float:
@@ -82,6 +105,34 @@ def _counts_us(world: World) -> float:
 
     exchange()
     return max(_median_us(exchange, world) - _median_us(own.tolist, world), 1e-3)
+
+
+def loss_of(kind: str, most: int, world: World) -> float:
+    """Return the ms that a product takes longer per ms of a collective that runs beside it.
+
+    NCCL's kernels take SMs and the memory's bandwidth from it. Of ``most`` bytes the collective has
+    a quarter, each matrix of the product an eighth, so that the product takes longer. Alone and
+    beside take turns, since clocks drift.
+    """
+    call = collective(kind, most // 4, world)
+    side = isqrt(most // 8 // torch.bfloat16.itemsize)
+    matrix = torch.randn(side, side, dtype=torch.bfloat16, device=world.device)
+
+    def product() -> Tensor:
+        return matrix @ matrix
+
+    def both() -> Tensor:
+        with world.beside(call):
+            return product()
+
+    both()
+    losses = []
+    for _ in range(_TURNS):
+        alone, beside, collective_alone = (
+            world.timed(step, _REPEATS) for step in (product, both, call)
+        )
+        losses.append((beside - max(alone, collective_alone)) / collective_alone)
+    return max(0.0, median(losses))
 
 
 def _replayed(kind: str, sizes: list[int], world: World) -> list[tuple[float, float]]:

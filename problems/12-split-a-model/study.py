@@ -114,6 +114,8 @@ def state_skews(cell: Any, skews: list[dict[str, Outcome]]) -> None:
 def state_link(cell: Any, known: Link) -> None:
     """State what the link took by kind and size, launched and in a graph."""
     cell.fact("link_gb_s", known.gb_s, "GB/s")
+    for kind, loss in known.losses.items():
+        cell.fact(f"loss.{kind}", 100 * loss, "%")
     for table, suffix in ((known.measured, "us"), (known.in_graph, "in_graph_us")):
         for kind, points in table.items():
             for size, us in points:
@@ -150,6 +152,8 @@ def measured(cell: Any, world: World, known: Link, case: Case) -> Outcome | None
             times = in_turn(cell, world, steps)
             waits = waits_ms(alone, world) if is_routed else 0.0
     comm_us = slowest_us(world, [known.us(kind, size, is_graph=is_graph) for kind, size in ops])
+    if way.overlap.by_kernels:
+        way.overlap = replace(way.overlap, loss=world.most(known.loss(ops)))
     if is_routed:
         cell.fact(f"waits_ms.{region}", waits, "ms")
         comm_us += waits * _US_OF_MS
@@ -243,6 +247,8 @@ def stated(
     cell.fact(f"floor_ms.{region}", floor_ms, "ms")
     cell.fact(f"bubble_law.{region}", 100 * way.idle / (1 + way.idle), "%")
     cell.fact(f"predicted_ms.{region}", predicted, "ms")
+    hidden = way.overlap.hidden_ms(median(part), comm_us)
+    cell.fact(f"slowed_ms.{region}", way.overlap.loss * hidden, "ms")
     errors = [100 * abs(predicted / ms - 1) for ms in split]
     cell.sample(region, "prediction_error", "%", errors)
     return Outcome(median(split), predicted, median(errors))

@@ -75,7 +75,7 @@ def overlapped(work: Work, world: World, mesh: DeviceMesh) -> Way:
         _overlap(block, comm)
     x = work.input().chunk(world.size, 1)[world.rank].contiguous()
     way = _made(work, world, stack, x, by_tokens(world))
-    way.overlap = Overlap(beside=1.0, ends=1 / (4 * work.layers))
+    way.overlap = Overlap(beside=1.0, ends=1 / (4 * work.layers), by_kernels=False)
     return way
 
 

@@ -2,7 +2,8 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
@@ -13,6 +14,8 @@ from torch import Tensor
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 
 _TIMEOUT = timedelta(seconds=240)
+_NCCL_TIMEOUT = timedelta(seconds=120)
+"""Shorter than a cell's time, so that a collective that hangs is named."""
 _WARM = 3
 
 # Multicast needs rights that a container may lack; all here is plain peer memory.
@@ -39,7 +42,7 @@ class World:
             rank=rank,
             world_size=size,
             device_id=place,
-            timeout=_TIMEOUT,
+            timeout=_NCCL_TIMEOUT if place else _TIMEOUT,
         )
         # Named apart: DTensor takes meshes of the same ranks and names for one another.
         self.mesh = init_device_mesh(device, (size,), mesh_dim_names=("ranks",))
@@ -47,6 +50,7 @@ class World:
         self.muted = DeviceMesh.from_group(quiet, device, mesh_dim_names=("muted",))
         self._hosts = dist.new_group(backend="gloo", timeout=_TIMEOUT)
         self._mark = torch.zeros(1, device=device)
+        self._side = torch.cuda.Stream() if place else None
         self.kept: dict[str, Any] = {}
 
     def meet(self) -> None:
@@ -75,6 +79,20 @@ class World:
         for _ in range(count):
             step()
         return self.most((time.perf_counter() - since) * 1e3 / count)
+
+    @contextmanager
+    def beside(self, call: Callable[[], object]) -> Iterator[None]:
+        """Run a collective beside what is launched inside; on a CPU before it."""
+        if self.device != "cuda":
+            call()
+            yield
+            return
+        main, side = torch.cuda.current_stream(), self._side
+        side.wait_stream(main)
+        with torch.cuda.stream(side):
+            call()
+        yield
+        main.wait_stream(side)
 
     def most(self, value: float) -> float:
         """Return the largest of the ranks' values."""

@@ -94,6 +94,15 @@ def test_what_is_hidden_costs_nothing(law: ModuleType) -> None:
     assert law.step_ms(10, 0, law.Overlap(), idle=0.25) == 12.5
 
 
+def test_what_is_hidden_slows_the_work_beside_it(law: ModuleType) -> None:
+    # 2 ms, of which a half has no work beside it: of the other ms the work loses 0.4
+    assert law.step_ms(10, 2000, law.Overlap(beside=1.0, ends=0.5, loss=0.4)) == 11.4
+    # 0.1 of 10 ms hides 1 of 2 ms
+    assert law.step_ms(10, 2000, law.Overlap(beside=0.1, loss=0.4)) == 11.4
+    assert law.step_ms(10, 2000, law.Overlap(loss=0.4)) == 12  # hides nothing
+    assert law.step_ms(10, 2000, law.Overlap(beside=1.0, loss=0.4), idle=0.5) == 15.8
+
+
 def test_attention_s_share_grows_with_the_tokens(law: ModuleType) -> None:
     short, long = (law.Sizes(2, 1, tokens, 8, 4, 16, 2) for tokens in (36, 72))
     # 2 · tokens · 8 beside twice 192 + 384 weights, a token

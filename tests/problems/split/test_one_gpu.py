@@ -52,13 +52,16 @@ def test_every_split_way_has_a_row_with_both_errors(report: Page) -> None:
 def test_what_the_law_adds_does_not_depend_on_own_work(report: Page) -> None:
     for case, work, way in split_ways(report):
         name = f"{work}-by-{way}"
-        columns = (
+        predicted, own, bubble, comm = (
             by_process(report, f"{metric}@{name}", case)
             for metric in ("predicted_ms", "part_ms", "bubble_law", "comm_ms")
         )
+        slowed = by_process(report, f"slowed_ms@{name}", case) or [0.0] * len(comm)
         parts = [
-            (predicted - own / (1 - bubble / 100)) / comm
-            for predicted, own, bubble, comm in zip(*columns, strict=True)
+            (step - lost - part / (1 - idle / 100)) / alone
+            for step, lost, part, idle, alone in zip(
+                predicted, slowed, own, bubble, comm, strict=True
+            )
         ]
         assert parts == pytest.approx([parts[0]] * len(parts), abs=1e-6)
 

@@ -12,11 +12,13 @@ from tests.support.torch_cpu import PYTHON, needs_torch
 CODE = """
 import os
 import sys
+from contextlib import contextmanager
+import link
 import torch
 from checking import Expected, WrongStepError, check
 from counted import ops_of
 from expert_ways import imbalance, waits_ms
-from link import CHAIN, GRAPH_KINDS, Link, chained_us, measured
+from link import CHAIN, GRAPH_KINDS, HIDDEN_KINDS, Link, chained_us, loss_of, measured
 from team import Follower, Team
 from way import UnfitError
 from ways import WAYS
@@ -80,6 +82,8 @@ def run(cell, world, seed):
     assert study.slowest_us(world, [float(world.rank), float(last - world.rank)]) == 2 * last
     assert study.slowest_us(world, [1.0] * (1 + world.rank)) == world.size
     known = measured(world, [1024, 8192], [1024, 4096])
+    # On a CPU the collective comes before the product, so that it loses all of its time.
+    assert set(known.losses) == set(HIDDEN_KINDS) and min(known.losses.values()) >= 0
     tables = (known.measured, known.in_graph)
     assert all(us > 0 for table in tables for points in table.values() for _, us in points)
     assert {kind: [size for size, _ in at] for kind, at in known.in_graph.items()} == {
@@ -125,6 +129,29 @@ class Clock:
 
     def call(self):
         self.calls += 1
+
+class Beside:
+    # A product takes 5 ms, a collective 2; 3 of a product beside one are its own and 0.6 are lost.
+    device, size, inside = "cpu", 2, False
+
+    @contextmanager
+    def beside(self, call):
+        self.inside = True
+        yield
+
+    def timed(self, step, count):
+        self.inside = False
+        step()
+        return 5.6 if self.inside else 2.0 if step is COLLECTIVE else 5.0
+
+COLLECTIVE = lambda: None
+link.collective, usual = lambda kind, size, world: COLLECTIVE, link.collective
+assert round(loss_of("send", 1024, Beside()), 6) == 0.3
+link.collective = usual
+taken = (("send", 1.0), ("all-gather", 3.0), ("uneven", 9.0))
+mixed = Link({kind: [(1.0, us)] for kind, us in taken}, losses={"send": 0.8, "all-gather": 0.4})
+assert round(mixed.loss([("send", 1), ("all-gather", 1), ("uneven", 1)]), 6) == 0.5
+assert mixed.loss([("uneven", 1)]) == 0.0
 
 clock = Clock()
 assert round(chained_us(clock.call, clock), 6) == 10

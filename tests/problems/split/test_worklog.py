@@ -53,6 +53,7 @@ LINK = (
     "send_us",
     "uneven_us",
 )
+HIDDEN_KINDS = ("all-reduce", "all-gather", "reduce-scatter", "send")
 IN_GRAPH = ("all_reduce_in_graph_us", "one_shot_in_graph_us")
 
 Series = dict[tuple[str, str], float]
@@ -65,6 +66,7 @@ def measured(planned: Cell) -> tuple[Series, dict[str, float]]:
     found |= {(region, kind): 5.0 for region in regions for kind in IN_GRAPH}
     found["1KiB", "counts_us"] = 45.0
     facts: dict[str, float] = {"link_gb_s": 350.0}
+    facts |= {f"loss.{kind}": 45.0 for kind in HIDDEN_KINDS}
     for name, work in planned.params["works"].items():
         found[f"{name}-worst", "prediction_error"] = 6.0
         facts[f"ways_off_law.{name}"] = 0
@@ -97,6 +99,7 @@ def of_way(region: str, way: str) -> tuple[Series, dict[str, float]]:
         found |= {(region, "exposed_share"): share, (region, "not_own_work"): share}
         found[region, "prediction_error"] = 4.0
         facts |= {f"comm_ms.{region}": 12.0, f"floor_ms.{region}": 9.0}
+        facts[f"slowed_ms.{region}"] = 3.5
         facts |= {f"predicted_ms.{region}": 1.02 * ms, f"bubble_law.{region}": 10.0}
     if way == "experts":
         facts |= {f"imbalance.{region}": 1.02, f"waits_ms.{region}": 0.3}
@@ -115,6 +118,7 @@ def evidence_of(problem: Problem, without: Collection[str] = ()) -> Tables:
         if planned.capture != "timing" or planned.case in without:
             continue
         samples, facts = measured(planned)
+        facts = {name: each for name, each in facts.items() if name.split(".")[0] not in without}
         found["facts"] += planted_study.facts(planned, facts)
         for (region, metric), value in samples.items():
             if metric in without:
@@ -155,6 +159,18 @@ def test_a_decode_is_predicted_from_collectives_in_a_graph_where_they_were_timed
     assert "figures/ways.svg" in told
     assert "map of the ways that are predicted to be the fastest: not measured" in untold
     assert "predictions of the map: not measured" in untold
+
+
+def test_what_hidden_collectives_cost_is_told_where_it_was_measured(
+    problem: Problem, page: Page
+) -> None:
+    told = render(TEMPLATE, page)
+    assert "A product loses 45% of the time that an all-reduce beside it takes alone" in told
+    assert "| own work slowed |" in told
+    before = planted_study.page_of(problem, evidence_of(problem, ["loss", "slowed_ms"]))
+    untold = render(TEMPLATE, before).partition("## Claims")[0]
+    assert "own work slowed" not in untold
+    assert "hidden is not free" not in untold
 
 
 def test_what_the_mixture_s_own_cases_show_is_told_with_them_alone(
