@@ -54,7 +54,7 @@ def test_each_process_of_the_report_is_told(report: Page) -> None:
             if median(times["ring", length][number]) < median(times["ulysses", length][number])
         ]
         assert led.split(", ") == faster
-        assert last.startswith("Ulysses, from ")
+        assert last.startswith("ring, from " if str(lengths[-1]) in faster else "Ulysses, from ")
     foreseen = SECTIONS.foreseen(report, "in-turn", "llama")
-    assert f"in 0 of {len(rows)} processes, which misses" in foreseen
+    assert foreseen.endswith(f"in 0 of {len(rows)} processes")
     assert SECTIONS.foreseen(report, "in-turn", "llama-4") == "not measured"
