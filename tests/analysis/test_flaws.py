@@ -15,6 +15,7 @@ from harness.analysis.repeats import series_table
 from harness.evidence import tables as evidence
 from harness.evidence.capture import Capture
 from harness.extract import door
+from tests.support.nsys_exports import altered
 from tests.support.paths import DATA
 from tests.support.programs import MS, US, Program
 
@@ -60,6 +61,26 @@ def test_nsys_s_own_words_are_a_flaw() -> None:
     assert "driver version (13.1) is not supported by this build" in said.what
     assert "CUPTI_ERROR_INVALID_DEVICE" in said.what
     assert not said.breaks
+
+
+_STOPPED = """Error when processing events: Source ID=
+Type=ErrorInformation (18)
+ Error information:
+ ProcessEventsError (4005)
+  Properties:
+   ErrorText (100)=/build/StringStorage.cpp(119): Throw in function StringId GetKeyForExteriorId()
+std::exception::what: LogicException
+[QuadDCommon::tag_message*] = Cannot find string for an exterior index
+"""  # nsys 2025.3.2 of JAX 0.11.2, whose NVTX ranges carry payloads
+
+
+def test_an_import_of_nsys_that_stopped_is_a_flaw_from_which_nothing_follows(
+    tmp_path: Path,
+) -> None:
+    told = f"INSERT INTO DIAGNOSTIC_EVENT VALUES (0, 1, 1, 2, '{_STOPPED}', 1)"
+    (stopped,) = flaws.flaws(read(altered("streams", tmp_path, told)))
+    assert "stopped at 'Cannot find string for an exterior index'" in stopped.what
+    assert stopped.breaks
 
 
 def test_what_kineto_logged_is_a_flaw(tmp_path: Path) -> None:

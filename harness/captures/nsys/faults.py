@@ -31,6 +31,8 @@ recording that cudaProfilerStop ended."""
 _NONE = re.compile(r"No CUDA events collected|CUDA profiling might have not been started")
 """What matters where no process used CUDA by the export."""
 _CUDA = ("CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME")
+_STOPPED = re.compile(r"ProcessEventsError.*tag_message\*\] = (?P<why>.+)")
+"""An exception of nsys' own import, which leaves out what the process recorded from then on."""
 _MOST_SAID, _LONGEST = 5, 200
 
 
@@ -43,21 +45,33 @@ def faults(file: SqliteFile) -> Tables:
         (*_EVENTS.get(table, (None, table)), count, total, why)
         for (table, why), (count, total) in file.dropped.items()
     ]
+    texts = _texts(file)
+    for stopped in filter(None, (_STOPPED.search(text) for _, text in texts)):
+        why = f"stopped at '{stopped['why']}' and lost later events"
+        rows.append(("gpu_ops", "imports by nsys", 1, 1, why))
     columns = ("table", "what", "count", "of", "why")
     values = {name: [row[at] for row in rows] for at, name in enumerate(columns)}
     tables: Tables = {"dropped": frame("dropped", values)}
-    if said := _said(file):
+    if said := _said(file, texts):
         tables["conditions"] = frame("conditions", {"name": [SAID], "value": ["; ".join(said)]})
     return tables
 
 
-def _said(file: SqliteFile) -> list[str]:
-    """Return nsys's own errors and warnings on what is read here, each once, at most so many."""
+def _texts(file: SqliteFile) -> list[tuple[int, str]]:
+    """Return the severity and the text, on one line, of each of nsys's messages."""
     if not {"severity", "text"} <= file.columns(_DIAGNOSTICS):
         return []
     rows = file.fetch(_DIAGNOSTICS, {"severity": "INTEGER", "text": "TEXT"}, foreign=True)
-    texts = [text for severity, text in rows.drop_nulls().rows() if severity in _SEVERE]
-    lines = dict.fromkeys(" ".join(text.split())[:_LONGEST].rstrip(".") for text in texts)
+    return [(severity, " ".join(text.split())) for severity, text in rows.drop_nulls().rows()]
+
+
+def _said(file: SqliteFile, texts: list[tuple[int, str]]) -> list[str]:
+    """Return nsys's own errors and warnings on what is read here, each once, at most so many."""
+    lines = dict.fromkeys(
+        text[:_LONGEST].rstrip(".")
+        for severity, text in texts
+        if severity in _SEVERE and not _STOPPED.search(text)
+    )
     nothing = not any(map(file.columns, _CUDA))
     kept = [
         line
