@@ -111,19 +111,18 @@ def draw(rows: Rows, lines: Rows, title: str) -> str:
     y = rows_axis(labels)
     colour = alt.condition("datum.baseline", alt.value(ORANGE), alt.value(BLUE))
     base = alt.Chart(alt.Data(values=rows)).encode(y=y)
-    layered = base.mark_bar(size=FONT).encode(x=x("value"), color=colour)
-    for line in _raised(lines, scale.domain[1]):
-        layered += _line(line, x("value"))
-    layered += base.mark_rule(strokeWidth=2, color=INK).encode(x=x("low"), x2="high:Q")
+    layers = [base.mark_bar(size=FONT).encode(x=x("value"), color=colour)]
+    layers += [_line(line, x("value")) for line in _raised(lines, scale.domain[1])]
+    layers.append(base.mark_rule(strokeWidth=2, color=INK).encode(x=x("low"), x2="high:Q"))
     if cuts := [row for row in rows if row["cut"]]:
         cut = alt.Chart(alt.Data(values=cuts)).mark_text(
             text="//", color=CARD, fontSize=2 * FONT, fontWeight="bold", align="right", dx=-GAP
         )
-        layered += cut.encode(x=x("value"), y=y)
-    shown = halo_text(base.encode(x=x("high"), text="shown:N"), align="left", dx=GAP)
-    return svg(
-        (layered + shown + row_labels(labels)).properties(width=width, height=row_step(labels))
-    )
+        layers.append(cut.encode(x=x("value"), y=y))
+    layers.append(halo_text(base.encode(x=x("high"), text="shown:N"), align="left", dx=GAP))
+    # Altair copies all layers of a chart to which it adds one, so they are put together once.
+    layered = alt.layer(*layers, row_labels(labels))
+    return svg(layered.properties(width=width, height=row_step(labels)))
 
 
 def _longest(rows: Rows) -> float:

@@ -1,7 +1,6 @@
 """Drawings without axes: boxes, arrows and lines of text, each at a place in pixels."""
 
 import math
-from typing import Any
 
 from harness.report.chart import CARD, FAINT, FONT, INK, Figure, Rows, svg
 from harness.report.colours import text_on
@@ -76,16 +75,17 @@ class Drawing:
         colour = alt.Color("colour:N", scale=None)
         chart = alt.Chart(alt.NamedData("boxes"))
         box = chart.mark_rect(aria=False, stroke=CARD, strokeWidth=self._gap)
-        layers: Any = box.encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=colour)
+        layers = [box.encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=colour)]
         if self.arrows:
             line = alt.Chart(alt.Data(values=self.arrows)).mark_rule(
                 aria=False, strokeWidth=1.5, strokeCap="round"
             )
-            layers += line.encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=colour)
+            layers.append(line.encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=colour))
         for align in ("left", "center", "right"):
             texts = [text for text in self.texts if text["align"] == align]
             words = alt.Chart(alt.Data(values=texts)).mark_text(
                 align=align, baseline="middle", aria=False
             )
-            layers += words.encode(x=x, y=y, text="text:N", color=colour)
-        return svg(layers.properties(width=across, height=down), boxes=self.boxes)
+            layers.append(words.encode(x=x, y=y, text="text:N", color=colour))
+        layered = alt.layer(*layers).properties(width=across, height=down)
+        return svg(layered, boxes=self.boxes)

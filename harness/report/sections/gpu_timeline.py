@@ -76,12 +76,12 @@ def _panel(panel: Shapes, boxes: str, ends: Window) -> Any:
     colour = alt.Color("colour:N", scale=None)
     box = alt.Chart(alt.NamedData(boxes)).mark_rect(aria=False, strokeWidth=0.3)
     edge = alt.Stroke("edge:N", scale=None)
-    layers = box.encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=colour, stroke=edge)
+    layers = [box.encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=colour, stroke=edge)]
     if panel.links:
         line = alt.Chart(alt.Data(values=panel.links)).mark_rule(color=LINK, strokeWidth=1)
-        layers = line.encode(x=x, x2="x2:Q", y=y, y2="y2:Q") + layers
+        layers.insert(0, line.encode(x=x, x2="x2:Q", y=y, y2="y2:Q"))
     for align in ("left", "center", "right"):
         texts = [text for text in panel.texts if text["align"] == align]
         mark = alt.Chart(alt.Data(values=texts)).mark_text(align=align, baseline="middle")
-        layers += mark.encode(x=x, y=y, text="text:N", color=colour)
-    return layers.properties(width=WIDTH, height=panel.height)
+        layers.append(mark.encode(x=x, y=y, text="text:N", color=colour))
+    return alt.layer(*layers).properties(width=WIDTH, height=panel.height)
