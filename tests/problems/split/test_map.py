@@ -104,8 +104,8 @@ def test_another_rate_of_memory_leaves_the_decode_it_was_taken_from(
     assert other.own_ms("tensor", few) < small.own_ms("tensor", few)  # less of it is fixed
 
 
-def test_a_tie_reaches_two_percent_up(forecast: ModuleType) -> None:
-    assert forecast.leading({"a": 102.0, "b": 100.0, "c": 102.1}) == ["a", "b"]
+def test_a_tie_reaches_three_percent_up(forecast: ModuleType) -> None:
+    assert forecast.leading({"a": 103.0, "b": 100.0, "c": 103.1}) == ["a", "b"]
     assert forecast.leading({}) == []
 
 
