@@ -68,7 +68,7 @@ def apart(
         return "", 1.0
     rates = _rates(ceilings, host=not all(sample in _GPU_TIMES for sample in samples))
     # The ratio is a mean over rounds: it is off by no more than the round whose GPUs differ most.
-    factor = max(
+    factor, name = max(
         _differ(rates.get(first, {}), rates.get(second, {}), least_us) for first, second in unlike
     )
     where = f"timed on {len({gpu for pair in unlike for gpu in pair})} GPUs"
@@ -77,7 +77,8 @@ def apart(
         widest = _widest(rates.values(), least_us)
         others = "" if math.isinf(widest) else f"; others differ by up to {_percent(widest)}"
         return f"{where} whose ceilings are not all known{others}", widest**2
-    return f"{where} whose ceilings differ by up to {_percent(factor)}", factor
+    most = f"differ by up to {_percent(factor)}"
+    return f"{where} whose ceilings {most}{f' ({name})' if name else ''}", factor
 
 
 def least_us(sides: Iterable[tuple[str, Iterable[float]]]) -> float | None:
@@ -96,7 +97,7 @@ def _percent(factor: float) -> str:
 
 def _widest(rates: Collection[Mapping[str, float]], least_us: float | None) -> float:
     """Return the factor by which any two GPUs differ at most, of those whose ceilings are known."""
-    factors = [_differ(first, second, least_us) for first, second in combinations(rates, 2)]
+    factors = [_differ(first, second, least_us)[0] for first, second in combinations(rates, 2)]
     return max((factor for factor in factors if math.isfinite(factor)), default=math.inf)
 
 
@@ -111,20 +112,24 @@ def _rates(ceilings: "pl.DataFrame", *, host: bool) -> dict[str | None, dict[str
 
 def _differ(
     first: Mapping[str, float], second: Mapping[str, float], least_us: float | None
-) -> float:
+) -> tuple[float, str]:
     """Return the factor by which times of ``least_us`` or more differ at most on two GPUs.
 
-    Each part of a step is held up by one of their ceilings, so all of it differs by no more. A pair
-    of events is no part of a step: it adds what it takes, once.
+    Beside it the name of the ceiling that differs most, "" where none does. Each part of a step is
+    held up by one of their ceilings, so all of it differs by no more. A pair of events is no part
+    of a step: it adds what it takes, once.
     """
     if not first or first.keys() != second.keys():
-        return math.inf
+        return math.inf, ""
     names, added = set(first), 0.0
     if least_us and _EVENTS in names:
         names.remove(_EVENTS)
         added = abs(first[_EVENTS] - second[_EVENTS]) / least_us
-    factors = (max(first[name] / second[name], second[name] / first[name]) for name in names)
-    return max(factors, default=1.0) + added
+    by_name = (
+        (max(first[name] / second[name], second[name] / first[name]), name) for name in names
+    )
+    factor, name = max(by_name, default=(1.0, ""))
+    return factor + added, name if factor > 1 else ""
 
 
 def _noticed(cells: "pl.DataFrame", region: str | None) -> list[str]:

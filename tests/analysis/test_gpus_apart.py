@@ -95,7 +95,7 @@ def test_a_difference_has_to_exceed_that_of_the_gpus(
     assert (verdict_of(first, bound), first.doubt, first.clock_factor) == (alone, "", 1.0)
     second = measured(example, scaled(factor), FLAT, apart(5, SLOW, FAST))
     assert verdict_of(second, bound) == two
-    assert second.doubt == "timed on 2 GPUs whose ceilings differ by up to 5.0 %"
+    assert second.doubt == "timed on 2 GPUs whose ceilings differ by up to 5.0 % (dram_read)"
     assert (second.value, second.low, second.high) == (first.value, first.low, first.high)
 
 
@@ -316,7 +316,7 @@ def test_room_for_the_clock_and_for_the_gpus_are_both_given(example: Problem) ->
     }
     ratio = measured(example, FLAT, FLAT, apart(5, SLOW, FAST), **slowed)
     assert ratio.clock_factor == pytest.approx(1.05 * 1980 / 1800)
-    assert ratio.doubt.endswith("; timed on 2 GPUs whose ceilings differ by up to 5.0 %")
+    assert ratio.doubt.endswith("; timed on 2 GPUs whose ceilings differ by up to 5.0 % (dram_read)")
 
 
 def test_cells_of_no_gpu_are_of_one(example: Problem) -> None:

@@ -28,7 +28,7 @@ def checked(problem: Path, run: run_folder.Run) -> dict[str, Any]:
         (
             ("GPU-1", "GPU-2"),
             "undecided",
-            "timed on 2 GPUs whose ceilings differ by up to 5.0 %",
+            "timed on 2 GPUs whose ceilings differ by up to 5.0 % (bf16)",
         ),
         (
             ("GPU-1", "GPU-3"),
