@@ -316,7 +316,8 @@ def test_room_for_the_clock_and_for_the_gpus_are_both_given(example: Problem) ->
     }
     ratio = measured(example, FLAT, FLAT, apart(5, SLOW, FAST), **slowed)
     assert ratio.clock_factor == pytest.approx(1.05 * 1980 / 1800)
-    assert ratio.doubt.endswith("; timed on 2 GPUs whose ceilings differ by up to 5.0 % (dram_read)")
+    told = "; timed on 2 GPUs whose ceilings differ by up to 5.0 % (dram_read)"
+    assert ratio.doubt.endswith(told)
 
 
 def test_cells_of_no_gpu_are_of_one(example: Problem) -> None:

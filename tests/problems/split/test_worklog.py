@@ -165,7 +165,7 @@ def test_what_hidden_collectives_cost_is_told_where_it_was_measured(
     problem: Problem, page: Page
 ) -> None:
     told = render(TEMPLATE, page)
-    assert "A product beside an all-reduce takes longer by 45% of what the all-reduce takes alone" in told
+    assert "beside an all-reduce takes longer by 45% of what the all-reduce takes alone" in told
     assert "| own work slowed, predicted |" in told
     before = planted_study.page_of(problem, evidence_of(problem, ["loss", "slowed_ms"]))
     untold = render(TEMPLATE, before).partition("## Claims")[0]
