@@ -119,6 +119,19 @@ def _wrapped(label: str) -> list[str]:
     return [line.strip() for line in lines]
 
 
+def aligned_texts(texts: Rows, x: Any, y: Any, **mark: Any) -> list[Any]:
+    """Return a layer of texts for each side that they are aligned at: align, text, colour, x, y."""
+    import altair as alt
+
+    layers = []
+    for align in ("left", "center", "right"):
+        rows = [row for row in texts if row["align"] == align]
+        drawn = alt.Chart(alt.Data(values=rows)).mark_text(align=align, baseline="middle", **mark)
+        colour = alt.Color("colour:N", scale=None)
+        layers.append(drawn.encode(x=x, y=y, text="text:N", color=colour))
+    return layers
+
+
 def halo_text(chart: Any, **mark: Any) -> Any:
     """Return the chart's texts on a border in the colour of the card, which parts lines below."""
     border = chart.mark_text(**HALO, **mark)

@@ -2,7 +2,7 @@
 
 import math
 
-from harness.report.chart import CARD, FAINT, FONT, INK, Figure, Rows, svg
+from harness.report.chart import CARD, FAINT, FONT, INK, Figure, Rows, aligned_texts, svg
 from harness.report.colours import text_on
 from harness.report.labels import text_width
 
@@ -81,11 +81,6 @@ class Drawing:
                 aria=False, strokeWidth=1.5, strokeCap="round"
             )
             layers.append(line.encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=colour))
-        for align in ("left", "center", "right"):
-            texts = [text for text in self.texts if text["align"] == align]
-            words = alt.Chart(alt.Data(values=texts)).mark_text(
-                align=align, baseline="middle", aria=False
-            )
-            layers.append(words.encode(x=x, y=y, text="text:N", color=colour))
+        layers += aligned_texts(self.texts, x, y, aria=False)
         layered = alt.layer(*layers).properties(width=across, height=down)
         return svg(layered, boxes=self.boxes)

@@ -45,10 +45,13 @@ def faults(file: SqliteFile) -> Tables:
         (*_EVENTS.get(table, (None, table)), count, total, why)
         for (table, why), (count, total) in file.dropped.items()
     ]
-    texts = _texts(file)
-    for stopped in filter(None, (_STOPPED.search(text) for _, text in texts)):
-        why = f"stopped at '{stopped['why']}' and lost later events"
-        rows.append(("gpu_ops", "imports by nsys", 1, 1, why))
+    texts = []
+    for severity, text in _texts(file):
+        if stopped := _STOPPED.search(text):
+            why = f"stopped at '{stopped['why']}' and lost later events"
+            rows.append(("gpu_ops", "imports by nsys", 1, 1, why))
+        else:
+            texts.append((severity, text))
     columns = ("table", "what", "count", "of", "why")
     values = {name: [row[at] for row in rows] for at, name in enumerate(columns)}
     tables: Tables = {"dropped": frame("dropped", values)}
@@ -68,9 +71,7 @@ def _texts(file: SqliteFile) -> list[tuple[int, str]]:
 def _said(file: SqliteFile, texts: list[tuple[int, str]]) -> list[str]:
     """Return nsys's own errors and warnings on what is read here, each once, at most so many."""
     lines = dict.fromkeys(
-        text[:_LONGEST].rstrip(".")
-        for severity, text in texts
-        if severity in _SEVERE and not _STOPPED.search(text)
+        text[:_LONGEST].rstrip(".") for severity, text in texts if severity in _SEVERE
     )
     nothing = not any(map(file.columns, _CUDA))
     kept = [

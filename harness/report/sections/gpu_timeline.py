@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from harness.report.arguments import CaseName, VariantName
-from harness.report.chart import CARD, WIDTH, Rows, svg
+from harness.report.chart import CARD, WIDTH, Rows, aligned_texts, svg
 from harness.report.escape import Markdown
 from harness.report.page import Page
 from harness.report.step_shapes import LINK, Shapes, Window, in_ms, shapes
@@ -80,8 +80,5 @@ def _panel(panel: Shapes, boxes: str, ends: Window) -> Any:
     if panel.links:
         line = alt.Chart(alt.Data(values=panel.links)).mark_rule(color=LINK, strokeWidth=1)
         layers.insert(0, line.encode(x=x, x2="x2:Q", y=y, y2="y2:Q"))
-    for align in ("left", "center", "right"):
-        texts = [text for text in panel.texts if text["align"] == align]
-        mark = alt.Chart(alt.Data(values=texts)).mark_text(align=align, baseline="middle")
-        layers.append(mark.encode(x=x, y=y, text="text:N", color=colour))
+    layers += aligned_texts(panel.texts, x, y)
     return alt.layer(*layers).properties(width=WIDTH, height=panel.height)
