@@ -125,11 +125,12 @@ def _differ(
     if least_us and _EVENTS in names:
         names.remove(_EVENTS)
         added = abs(first[_EVENTS] - second[_EVENTS]) / least_us
-    by_name = (
+    factors = (
         (max(first[name] / second[name], second[name] / first[name]), name) for name in names
     )
-    factor, name = max(by_name, default=(1.0, ""))
-    return factor + added, name if factor > 1 else ""
+    factor, name = max(factors, default=(1.0, ""))
+    most = max(factor - 1, added)
+    return factor + added, "" if most == 0 else _EVENTS if added == most else name
 
 
 def _noticed(cells: "pl.DataFrame", region: str | None) -> list[str]:

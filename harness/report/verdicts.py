@@ -208,9 +208,9 @@ def _would_decide(value: Measured, bound: Bound) -> str:
     if value.clock_factor == 1:
         return decided
     ends = between(*judged_ends(value), value.unit)
-    alone = place((value.low or 0.0, value.high or 0.0), limits(bound))
-    if rounds is None and alone != "undecided":
-        decided = "both sides on one GPU at one clock would decide it"
+    printed = (value.low or 0.0, value.high or 0.0)
+    if rounds is None and place(printed, limits(bound)) != "undecided":
+        decided = "one GPU at one clock would decide it"
     return f"widened for differing clocks or GPUs to {ends}; {decided}"
 
 

@@ -111,8 +111,8 @@ def loss_of(kind: str, most: int, world: World) -> float:
     """Return the ms that a product takes longer per ms of a collective that runs beside it.
 
     NCCL's kernels take SMs and the memory's bandwidth from it. Of ``most`` bytes the collective has
-    a quarter, each matrix of the product an eighth, so that the product takes longer. Alone and
-    beside take turns, since clocks drift.
+    a quarter, each matrix of the product an eighth, so that the product takes longer. The two
+    alternate, since clocks drift.
     """
     call = collective(kind, most // 4, world)
     side = isqrt(most // 8 // torch.bfloat16.itemsize)

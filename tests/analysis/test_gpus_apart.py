@@ -181,21 +181,27 @@ def with_events(fast_us: float, slow_us: float) -> dict[str, dict[str, float]]:
 
 
 @pytest.mark.parametrize(
-    ("unit", "long", "factor"),
+    ("unit", "long", "factor", "most"),
     [
-        ("µs", 2000.0, 1.05 + 1.6 / 2000),  # a pair of events stands around a step once
-        ("ms", 2.0, 1.05 + 1.6 / 2000),
-        ("µs", 4.0, 1.05 + 1.6 / 4),
-        ("GB/s", 2000.0, 2.9 / 1.3),  # no time: how long its steps were is not known
+        (
+            "µs",
+            2000.0,
+            1.05 + 1.6 / 2000,
+            "dram_read",
+        ),  # a pair of events stands around a step once
+        ("ms", 2.0, 1.05 + 1.6 / 2000, "dram_read"),
+        ("µs", 4.0, 1.05 + 1.6 / 4, "event_pair"),
+        ("GB/s", 2000.0, 2.9 / 1.3, "event_pair"),  # no time: how long its steps were is not known
     ],
 )
 def test_a_pair_of_events_adds_what_it_takes_to_a_step(
-    example: Problem, unit: str, long: float, factor: float
+    example: Problem, unit: str, long: float, factor: float, most: str
 ) -> None:
     times(example, unit=unit)
     of = [[long * value for value in values] for values in ([1.0, 1.001, 1.002],) * 5]
     ratio = measured(example, of, of, apart(5, SLOW, FAST), with_events(1.3, 2.9))
     assert ratio.clock_factor == pytest.approx(factor)
+    assert ratio.doubt.endswith(f" ({most})")
 
 
 @pytest.mark.parametrize(
