@@ -32,7 +32,7 @@ def test_each_framework_of_the_table_has_its_recipe() -> None:
     titles = [re.sub(r"[^a-z]+", "-", title.lower()) for title in TITLES]
     assert [anchor for anchor, _ in rows] == titles[:-1]  # the last one is what follows
     tried = {title for title, (_, how) in zip(TITLES, rows, strict=False) if "on an H200" in how}
-    assert tried == {*recipes.PROGRAMS, recipes.CUDA}
+    assert tried == {*recipes.PROGRAMS, *recipes.UNDER_NSYS}
 
 
 @pytest.mark.slow

@@ -83,6 +83,14 @@ def test_an_import_of_nsys_that_stopped_is_a_flaw_from_which_nothing_follows(
     assert stopped.breaks
 
 
+def test_a_capture_of_jax_without_xla_s_own_ranges_is_whole() -> None:
+    """481 kernels and 8 steps are what SQLite counts in the export; XLA warns of its domain."""
+    capture = read(DATA / "nsys/jax.sqlite.zst")
+    assert capture.tables["gpu_ops"].filter(pl.col("kind") == "kernel").height == 481
+    assert capture.tables["ranges"].filter(pl.col("name") == "step").height == 8
+    assert flaws.flaws(capture) == ()
+
+
 def test_what_kineto_logged_is_a_flaw(tmp_path: Path) -> None:
     kernel = {"ph": "X", "cat": "kernel", "name": "gemm", "ts": 5, "dur": 3, "args": {"device": 0}}
     logged = {"traceEvents": [kernel], "WARNING": ["Dropped\n 3 records.", "Dropped 3 records."]}

@@ -2,6 +2,9 @@
 
     python tests/data/make_captures.py OUT [streams | graph | memset_overlap | processes]
 
+``jax.sqlite.zst`` is what the recipe of JAX in docs/record.md left on an H200 with Nsight Systems
+2025.3.2, without its rows of SCHED_EVENTS and most of nsys's words on processes without a GPU.
+
 Each truth that the tests compare with is made by the profilers' own tools beside the capture.
 """
 

@@ -24,10 +24,11 @@ _ELSEWHERE = re.compile(
     r"No .+ events collected|profiling might have not been started|perf event paranoid"
     r"|source Perf|backtrace"
     r"|OpenGL|Vulkan|DirectX|OS runtime|cuDNN|Unified Memory|Scheduling information"
+    r"|nvtxDomainDestroy was called with wrong domain ID"
     r"|Not all .+ events might have been collected"
 )
-"""Said of helper processes, which use no GPU, of tracing that no reader here needs, and of every
-recording that cudaProfilerStop ended."""
+"""Said of helper processes, which use no GPU, of tracing that no reader here needs, of the end of
+a domain that --nvtx-domain-exclude left out, and of every recording that cudaProfilerStop ended."""
 _NONE = re.compile(r"No CUDA events collected|CUDA profiling might have not been started")
 """What matters where no process used CUDA by the export."""
 _CUDA = ("CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME")
