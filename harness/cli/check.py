@@ -180,8 +180,8 @@ def _outcome(
     )
     if evidence.origin.unfinished:
         ran, planned = evidence.origin.unfinished
-        more = f" (harness run {study.number} --resume {folder})" if folder is not source else ""
-        output.say(f"unfinished: {ran} of {planned} cells were run{more}", to_stderr=True)
+        more = f"harness run {study.number} --resume {folder}"
+        output.say(f"unfinished: {ran} of {planned} cells were run ({more})", to_stderr=True)
         code = code or _NOT_WHOLE
     return _Outcome(evidence.origin.run.target.slug, results, code, document)
 

@@ -65,7 +65,10 @@ LockClocks = Annotated[
     int | None,
     typer.Option(metavar="MHZ", help="Hold the SM clock at so many MHz; undone at the end.", min=1),
 ]
-Resume = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Go on with this run folder.")]
+Resume = Annotated[
+    Path | None,
+    typer.Option(metavar="FOLDER", help="Go on with this run, or with a published report's."),
+]
 Bisect = Annotated[
     str | None,
     typer.Option(metavar="METRIC", help="Find the variant of --case from which this changes."),

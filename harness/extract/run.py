@@ -1,7 +1,7 @@
 """From a run's captures to evidence: every artifact checked, every count compared, then read."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,9 +41,9 @@ def extract(run: run_folder.Run, folder: Path, cell: str = "") -> Tables:
         what = f"{count:,} cells, evidence holds at most {MOST_CELLS:,}"
         remedy = "run a part of the study: --case, --variant"
         raise EvidenceError(what, where=run.folder, remedy=remedy)
-    parts: dict[str, list[pl.DataFrame]] = {name: [] for name in evidence.SCHEMAS}
-    cells = []
-    for path, record in _newest(run):
+    newest = _newest(run)
+    parts, cells = _published(run, {record.name for _, record in newest})
+    for path, record in newest:
         tables: Tables = {}
         try:
             read = record.ok and cell in ("", f"{record.case}.{record.variant}")
@@ -57,9 +57,33 @@ def extract(run: run_folder.Run, folder: Path, cell: str = "") -> Tables:
     origin = run.provenance
     parts["ceilings"] += [_named("", rows) for rows in _ceilings(origin)]
     tables = {name: pl.concat(rows) for name, rows in parts.items() if rows}
+    if run.report.is_dir():
+        order = tables["cells"].sort("case", "variant", "capture", pl.col("round").cast(pl.String))
+        places = {cell: place for place, cell in enumerate(order["cell"])}
+        place = pl.col("cell").replace_strict(places, default=-1)  # -1: of no cell
+        tables = {name: rows.sort(place, maintain_order=True) for name, rows in tables.items()}
+        cells.sort(key=lambda cell: places[cell.cell])
     with files.atomic_folder(folder) as building:
         provenance.save(building, origin, cells, evidence.save(building, tables))
     return evidence.load(folder)
+
+
+def _published(
+    run: run_folder.Run, but: Collection[str]
+) -> tuple[dict[str, list["pl.DataFrame"]], list[CellProvenance]]:
+    """Return rows by table, and records, of the cells of the report that the run goes on from.
+
+    Cells named in ``but`` are left out: the run itself has them.
+    """
+    parts: dict[str, list[pl.DataFrame]] = {name: [] for name in evidence.SCHEMAS}
+    if not run.report.is_dir():
+        return parts, []
+    held = run.report / "evidence"
+    for name, rows in evidence.load(held).items():
+        kept = rows.filter(~rows["cell"].is_in(but))
+        if kept.height and name != "ceilings":  # which are the calls'
+            parts[name].append(kept)
+    return parts, [cell for cell in provenance.load(held).cells if cell.cell not in but]
 
 
 def _newest(run: run_folder.Run) -> list[tuple[Path, CellRecord]]:

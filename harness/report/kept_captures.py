@@ -48,10 +48,14 @@ class _Source:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A capture as the report may keep it, and the rank of its kind among those that go to git."""
+    """A capture as the report may keep it, and the rank of its kind among those that go to git.
+
+    ``is_here``: its file is, and not only in a store.
+    """
 
     capture: KeptCapture
     rank: int
+    is_here: bool = True
 
 
 def prepare(
@@ -63,8 +67,26 @@ def prepare(
     """
     folder = report / "captures"
     folder.mkdir()
-    sources = _sources(problem, run, cells)
-    return [Prepared(_prepared(source, folder), source.kept.rank) for source in sources]
+    published = _published(run, folder)
+    held = {entry.capture.name for entry in published}
+    sources = [each for each in _sources(problem, run, cells) if each.name not in held]
+    new = [Prepared(_prepared(source, folder), source.kept.rank) for source in sources]
+    return sorted([*published, *new], key=lambda entry: entry.capture.name)
+
+
+def _published(run: run_folder.Run, folder: Path) -> list[Prepared]:
+    """Copy the captures of the report that the run goes on from; they are of its first rounds."""
+    listed = capture_list.read(run.report / "evidence")
+    ranks = {kept.name: kept.rank for kind in KINDS.values() for kept in kind.kept}
+    prepared = []
+    for capture in listed.captures if listed else ():
+        path = run.report / "captures" / capture.name
+        if capture.in_git:
+            capture_list.check(path)
+            shutil.copyfile(path, folder / capture.name)
+        rank = ranks.get(capture.artifact, _OF_PROBLEM_RANK)
+        prepared.append(Prepared(capture, rank, is_here=capture.in_git))
+    return prepared
 
 
 def divide(
@@ -77,7 +99,7 @@ def divide(
     """
     in_git = _fitting(prepared, named=set(_LINK.findall(pages)))
     for entry in prepared:
-        if entry.capture.name not in in_git:
+        if entry.is_here and entry.capture.name not in in_git:
             moved = report / "captures" / entry.capture.name
             capture_store.add(store, moved, entry.capture.sha256)
             moved.unlink()
@@ -155,6 +177,7 @@ def _fitting(prepared: Iterable[Prepared], named: Collection[str]) -> set[str]:
     for _, _, size, name in sorted(
         (entry.capture.name not in named, entry.rank, entry.capture.bytes, entry.capture.name)
         for entry in prepared
+        if entry.is_here
     ):
         if size <= free:
             fitting.add(name)

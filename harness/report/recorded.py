@@ -64,7 +64,7 @@ class IntegrityCheck:
 
 
 def of_run(folder: Path) -> IntegrityCheck:
-    """Check a run: its record, each cell's, and each file that a cell left.
+    """Check a run: its record, each cell's, each file that a cell left; a report's that it holds.
 
     Not checked is what a run only works with: its lock, ``scratch/``, and the logs of its jobs.
     """
@@ -84,6 +84,9 @@ def of_run(folder: Path) -> IntegrityCheck:
             listed |= {name for name in _names(folder) if name.startswith(f"{cell}/")}
             continue
         listed |= _files(checked, cell, record.artifacts)
+    if (folder / run_folder.REPORT).is_dir():
+        within = f"{run_folder.REPORT}/"
+        listed |= _evidence(checked, within) | _captures(checked, None, within)
     _others(checked, listed, lambda name: name.startswith("scratch/"))
     return checked
 
@@ -108,35 +111,38 @@ def of_report(folder: Path, store: Path, problem: Callable[[], Problem]) -> Inte
     return checked
 
 
-def _evidence(checked: IntegrityCheck) -> set[str]:
-    """Check a report's evidence; return the files that belong to it."""
-    name = f"evidence/{provenance.FILE}"
+def _evidence(checked: IntegrityCheck, within: str = "") -> set[str]:
+    """Check the evidence of the report that is ``within`` the folder; return its files."""
+    name = f"{within}evidence/{provenance.FILE}"
     record = _record(checked, name, EvidenceProvenance)
     if record is None:  # it says which tables belong to the evidence
         return {name, *(each for each in _names(checked.folder) if each.endswith(".parquet"))}
     tables = {f"{table}.parquet": artifact for table, artifact in record.tables.items()}
-    return {name, *_files(checked, "evidence", tables)}
+    return {name, *_files(checked, f"{within}evidence", tables)}
 
 
-def _captures(checked: IntegrityCheck, store: Path) -> set[str]:
+def _captures(checked: IntegrityCheck, store: Path | None, within: str = "") -> set[str]:
     """Check the captures that a report keeps; return the files that belong to them."""
-    name = f"evidence/{capture_list.NAME}"
+    captures = f"{within}captures"
+    name = f"{within}evidence/{capture_list.NAME}"
     if not os.path.lexists(checked.folder / name):
         checked.note(name, _UNLISTED)
         return set()
     listed = _record(checked, name, CaptureList)
     if listed is None:
-        return {name, *(each for each in _names(checked.folder) if each.startswith("captures/"))}
+        mine = (each for each in _names(checked.folder) if each.startswith(f"{captures}/"))
+        return {name, *mine}
     for capture in listed.captures:
         artifact = Artifact(sha256=capture.sha256, bytes=capture.bytes)
-        kept = store / capture_store.relative(capture.sha256)
+        kept = store / capture_store.relative(capture.sha256) if store else None
         if capture.in_git:
-            _file(checked, f"captures/{capture.name}", artifact)
-        if os.path.lexists(kept):
+            _file(checked, f"{captures}/{capture.name}", artifact)
+        if kept and os.path.lexists(kept):
             _file(checked, str(kept), artifact)
         elif not capture.in_git:
             checked.elsewhere += 1
-    return {name, *(f"captures/{capture.name}" for capture in listed.captures if capture.in_git)}
+    in_git = (f"{captures}/{capture.name}" for capture in listed.captures if capture.in_git)
+    return {name, *in_git}
 
 
 def _record(checked: IntegrityCheck, name: str, model: type[Model]) -> Model | None:

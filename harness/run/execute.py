@@ -172,7 +172,8 @@ class Execution:
 
 def unfinished(run: run_folder.Run, cells: list[Cell]) -> list[Cell]:
     """Return the cells that the run has not finished, in their order."""
-    return [cell for cell in cells if not run.finished(cell.id)]
+    published = run.published
+    return [cell for cell in cells if cell.name not in published and not run.finished(cell.id)]
 
 
 def _nobody_waits(_cell: Cell) -> None:

@@ -14,7 +14,7 @@ from harness.ground import checkout
 from harness.ground.checkout import CHECKOUT
 from harness.ground.errors import UsageError
 from harness.machine.target import Target
-from harness.problem import comparisons, manifest
+from harness.problem import comparisons, manifest, state
 from harness.problem.model import Problem
 from harness.problem.plan import Able, Cell, Selected, has_short_path, plan
 from harness.run import calibrate, durations, lanes, provenance
@@ -23,6 +23,7 @@ from harness.run.execute import Execution, Notify, locks, unfinished
 from harness.run.lanes import GpuLane
 from harness.run.output import OUT
 from harness.run.queue import most_jobs
+from harness.store import continued
 from harness.store.run_folder import Run
 
 
@@ -31,12 +32,13 @@ class Request:
     """A user's request of a run; ``session`` checks all of it.
 
     ``problem`` is a number, a name or a folder. Without ``selected`` variants, cases or captures it
-    is the short path, unless ``full`` asks for all or ``resume`` is a run folder, whose plan goes
-    on. ``engine`` is an engine's name or "auto"; ``jobs`` the number of cells that set up side by
-    side, None for as many as the machine bears; ``lock_mhz`` the SM clock to hold. ``gpus`` are the
-    GPUs that run cells side by side, by index or UUID; if empty, the first runs them all. ``runs``
-    is the folder that gets a new run's, the checkout's if None. ``part``: of the plan dealt to at
-    most so many jobs, the cells of the job of that number, from 0.
+    is the short path, unless ``full`` asks for all or ``resume`` is the folder of a run or a
+    report, whose plan goes on. ``engine`` is an engine's name or "auto"; ``jobs`` the number of
+    cells that set up side by side, None for as many as the machine bears; ``lock_mhz`` the SM clock
+    to hold. ``gpus`` are the GPUs that run cells side by side, by index or UUID; if empty, the
+    first runs them all. ``runs`` is the folder that gets a new run's, the checkout's if None.
+    ``part``: of the plan dealt to at most so many jobs, the cells of the job of that number, from
+    0.
     """
 
     problem: str
@@ -182,7 +184,11 @@ class Here(Session):
             for own, _ in shares[:-1] or shares
         ]
         runs = request.runs or checkout.runs()
-        run = self.resumed or Run.create(runs, self.problem.folder.name, origins[0])
+        run = (
+            self.resumed.begun(runs)
+            if self.resumed
+            else Run.create(runs, self.problem.folder.name, origins[0])
+        )
         further = tuple(origins if self.resumed else origins[1:])
         return Work(request, self.problem, name, engine, run, cells, jobs, further, shares)
 
@@ -291,8 +297,18 @@ def asked(request: Request) -> tuple[Problem, Run | None]:
     choose.known(request.engine)
     if request.jobs is not None and request.jobs < 1:
         raise UsageError("--jobs has to be at least 1")
-    resumed = Run.open(request.resume) if request.resume else None
-    return manifest.find(checkout.problems(), request.problem), resumed
+    resumed = continued.opened(request.resume) if request.resume else None
+    problem = manifest.find(checkout.problems(), request.problem)
+    if resumed and resumed.published:
+        _check_current(problem, resumed)
+    return problem, resumed
+
+
+def _check_current(problem: Problem, run: Run) -> None:
+    """Raise UsageError where the problem is no longer what the report has that the run goes on."""
+    if changed := state.changed_since(problem, run.provenance.origins):
+        what = f"the report is stale: since its run {state.in_words(changed)} changed"
+        raise UsageError(what, where=run.report, remedy="make a new run")
 
 
 def _of_one_model(target: Target) -> None:

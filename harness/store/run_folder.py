@@ -4,6 +4,7 @@ runs/<problem>/<run>/run.json            provenance: what was asked, on what, wi
 runs/<problem>/<run>/lock                held by the harness that executes the run
 runs/<problem>/<run>/jobs/<number>/      jobs of a batch system, which execute the run instead
     <part>.<job>.origin.json             what a job ran on, written by that job alone
+runs/<problem>/<run>/report/             the published report that the run goes on from, if any
 runs/<problem>/<run>/cells/<cell>/       one folder a cell, published whole
     cell.json                            how it ran, and each artifact's sha256 and size
     log.txt, export.txt                  what its process and the profiler's exports printed
@@ -18,6 +19,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+from harness.evidence import provenance as evidence
 from harness.evidence.cell_record import Artifact, CellRecord
 from harness.evidence.provenance import VERSION, Origin, Provenance, TargetRecord
 from harness.evidence.record import read
@@ -26,6 +28,7 @@ from harness.ground.errors import CaptureError, EvidenceError, StoreError
 from harness.store import run_lock, temporary
 
 RECORD = "cell.json"
+REPORT = "report"
 _AGAIN = "run the cell again: harness run --resume"
 
 _NAME = re.compile(r"([0-9]{8}-[0-9]{6})(?:-([0-9]+))?")
@@ -79,6 +82,10 @@ class Run:
         folders = (path.parent for path in (runs / problem).glob("[!.]*/run.json"))
         return sorted(folders, key=lambda folder: _order(folder.name))
 
+    def begun(self, _runs: Path) -> "Run":
+        """Return the run that goes on: this one."""
+        return self
+
     @contextlib.contextmanager
     def alone(self) -> Iterator[str]:
         """Keep other harnesses from executing this run; yield its token. May be entered again.
@@ -129,6 +136,19 @@ class Run:
         """Return whether a cell ran to its end and was published."""
         record = self.cell(cell_id) / RECORD
         return record.is_file() and record_of(record.parent).ok
+
+    @property
+    def report(self) -> Path:
+        """Return where the report is that the run goes on from, if there is one."""
+        return self.folder / REPORT
+
+    @property
+    def published(self) -> frozenset[str]:
+        """Return the names of the cells that ran well by the report that the run goes on from."""
+        if not self.report.is_dir():
+            return frozenset()
+        cells = evidence.load(self.report / "evidence").cells
+        return frozenset(cell.cell for cell in cells if cell.status == "ok")
 
     def records(self) -> Iterator[tuple[Path, CellRecord]]:
         """Yield folder and record of each published cell, by name."""

@@ -5,6 +5,7 @@ import re
 import shutil
 from pathlib import Path
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -13,8 +14,9 @@ from harness.cli.app import app
 from harness.engines import ENGINES
 from harness.engines.downloads import Downloads, in_words
 from harness.evidence import provenance
+from harness.evidence import tables as evidence
 from harness.ground import checkout
-from harness.ground.errors import StoreError
+from harness.ground.errors import StoreError, UsageError
 from harness.store import run_lock
 from harness.store.run_folder import Run
 from tests.support.manifests import GOOD, written
@@ -149,6 +151,58 @@ def test_an_interrupted_run_goes_on_with_the_line_that_it_prints(
     checked = CliRunner().invoke(app, ["check", "9"])
     assert (checked.exit_code, "described" in checked.output) == (3, True)  # of one round
     assert len(list(Run.open(run).records())) == 4
+
+
+def test_a_report_goes_on_with_the_rounds_that_it_lacks(
+    house: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert harness(monkeypatch, "--full", "--rounds", "1", "--worklog").exit_code == 0
+    report = house / "reports/9-example/toy-gpu"
+    before = evidence.load(report / "evidence")
+    (run,) = runs(house)
+    shutil.rmtree(house / "runs")
+    more = ("--full", "--rounds", "3", "--resume", str(report))
+    planned = harness(monkeypatch, *more, "--dry-run")
+    assert planned.exit_code == 0, planned.output
+    assert not runs(house)
+    done = harness(monkeypatch, *more, "--worklog")
+    assert done.exit_code == 0, done.output
+    assert "12 of 20 cells, 8 of them left" in done.stdout
+    assert runs(house) == [run]
+    assert not report.with_name("toy-gpu.partial").exists()
+    after = evidence.load(report / "evidence")
+    first = after["samples"].filter(pl.col("cell").str.ends_with("r0"))
+    assert first.equals(before["samples"])
+    cells = after["cells"]
+    assert cells.filter(cells["round"] == 0).equals(before["cells"])
+    assert cells.select("case", "variant", "round").rows() == [
+        (case, variant, number)
+        for case in ("big", "small")
+        for variant in ("fast", "slow")
+        for number in range(3)
+    ]
+    recorded = provenance.load(report / "evidence")
+    assert [cell.cell for cell in recorded.cells] == [*cells["cell"]]
+    assert [call.arguments.rounds for call in recorded.run.origins] == [1, 3]
+    again = harness(monkeypatch, *more)
+    assert str(again.exception).startswith(f"{run}: the run of this report is there")
+    left = harness(monkeypatch, "--full", "--rounds", "3", "--resume", str(run))
+    assert "12 of 20 cells, none of them left" in left.stdout
+
+
+def test_a_report_of_other_scripts_does_not_go_on(
+    house: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert harness(monkeypatch, "--full", "--rounds", "1", "--worklog").exit_code == 0
+    shutil.rmtree(house / "runs")
+    script = house / "problems/9-example/repro.py"
+    script.write_text(f"{script.read_text()}\nimport os\n")
+    report = house / "reports/9-example/toy-gpu"
+    refused = harness(monkeypatch, "--rounds", "2", "--resume", str(report))
+    assert isinstance(refused.exception, UsageError)
+    what = f"{report}: the report is stale: since its run repro.py changed (make a new run)"
+    assert str(refused.exception) == what
+    assert not runs(house)
 
 
 def test_a_run_that_another_harness_executes_does_not_go_on_beside_it(

@@ -9,8 +9,10 @@ import pytest
 from harness.ground import files
 from harness.ground.errors import CaptureError, StoreError, UsageError
 from harness.store import merge, run_folder
+from harness.store.continued import OfReport
 from tests.support.bench import WELL, Bench
 from tests.support.origins import TARGET, origin
+from tests.support.reports import committed
 
 pytestmark = pytest.mark.usefixtures("a_lock_of_our_own")
 FAILS = "exit 1"
@@ -111,3 +113,10 @@ def test_only_what_was_recorded_is_joined(tmp_path: Path) -> None:
     joined = merge.join(runs, tmp_path / "runs")
     left = {path.name for path in joined.folder.rglob("*.txt")}
     assert left == {"log.txt"}
+
+
+def test_a_run_that_goes_on_from_a_report_is_not_joined(tmp_path: Path) -> None:
+    run = OfReport(committed("12-split-a-model")).begun(tmp_path / "runs")
+    with pytest.raises(UsageError, match="goes on from a report, which holds cells"):
+        merge.join([run, run], tmp_path / "joined")
+    assert not (tmp_path / "joined").exists()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.ground import checkout
-from harness.ground.errors import ToolError
+from harness.ground.errors import ToolError, UsageError
 from harness.problem.plan import Cell, Selected
 from harness.run.cluster import session, slurm
 from harness.run.cluster.profile import Profile, Slurm
@@ -14,6 +14,7 @@ from harness.run.cluster.slurm import State
 from harness.run.cluster.submission import CellProgress, Submission
 from harness.run.session import Request
 from tests.support.manifests import GOOD, written
+from tests.support.reports import committed
 
 Told = list[tuple[str, str]]
 
@@ -89,3 +90,9 @@ def test_a_job_that_ended_with_cells_left_is_told(
     (line,) = batch.losses()
     assert line.startswith("job 17: NODE_FAIL, 2 cells not run: ")
     assert line.endswith("jobs/0/17_0_log.out")
+
+
+def test_a_report_does_not_go_on_as_jobs() -> None:
+    request = Request("12", resume=committed("12-split-a-model"))
+    with pytest.raises(UsageError, match="a cluster's jobs do not go on from a report"):
+        session.session(request, Profile(slurm=Slurm()))
