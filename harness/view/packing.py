@@ -69,4 +69,4 @@ def _deflated(column: pl.Series) -> str:
     values = array("d" if column.dtype == pl.Float64 else "i", column.to_list())
     if sys.byteorder == "big":
         values.byteswap()
-    return base64.b64encode(zlib.compress(values.tobytes(), 9)).decode()
+    return base64.b64encode(zlib.compress(values.tobytes())).decode()
