@@ -299,7 +299,7 @@ def asked(request: Request) -> tuple[Problem, Run | None]:
         raise UsageError("--jobs has to be at least 1")
     resumed = continued.opened(request.resume) if request.resume else None
     problem = manifest.find(checkout.problems(), request.problem)
-    if resumed and resumed.published:
+    if resumed and resumed.published and resumed.provenance.problem == problem.folder.name:
         _check_current(problem, resumed)
     return problem, resumed
 

@@ -61,6 +61,9 @@ class OfReport(Run):
 
 def opened(folder: Path) -> Run:
     """Open a run's folder, or a report as its run; StoreError if it is neither."""
-    if not (folder / "run.json").is_file() and (folder / "evidence" / provenance.FILE).is_file():
+    if (folder / "run.json").is_file():
+        return Run.open(folder)
+    if (folder / "evidence" / provenance.FILE).is_file():
         return OfReport(folder.resolve())
-    return Run.open(folder)
+    what = f"neither a run's folder, with run.json, nor a report's, with evidence/{provenance.FILE}"
+    raise StoreError(what, where=folder)

@@ -20,7 +20,7 @@ from tests.support.warm import harness
         (("run", "1", "--rounds", "0"), "at least 1"),
         (("run", "1", "--jobs", "0"), "--jobs has to be at least 1"),
         (("run", "1", "--python", "nowhere/python"), "nowhere/python: --python is no program"),
-        (("run", "1", "--resume", "/nowhere"), "not a run folder"),
+        (("run", "1", "--resume", "/nowhere"), "/nowhere: neither a run's folder"),
         (("check", "1", "--run", "/nowhere"), "not a run folder"),
         (("report", "--join", "/nowhere", "/nowhere/else"), "/nowhere: not a run folder"),
         (("report", "--join", "/nowhere"), "one run alone"),

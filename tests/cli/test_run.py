@@ -202,6 +202,9 @@ def test_a_report_of_other_scripts_does_not_go_on(
     assert isinstance(refused.exception, UsageError)
     what = f"{report}: the report is stale: since its run repro.py changed (make a new run)"
     assert str(refused.exception) == what
+    shutil.copytree(house / "problems/9-example", house / "problems/8-other")
+    other = CliRunner().invoke(app, ["run", "8", "--engine", "toy", "--resume", str(report)])
+    assert "the run's problem is 9-example, here it is 8-other" in str(other.exception)
     assert not runs(house)
 
 

@@ -55,7 +55,7 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ({"selected": Selected(rounds=0)}, "--rounds has to be at least 1"),
         ({"jobs": 0}, "--jobs has to be at least 1"),
         ({"lock_mhz": 1500}, "--lock-clocks needs a GPU"),
-        ({"resume": Path("/nowhere")}, "/nowhere: not a run folder"),
+        ({"resume": Path("/nowhere")}, "/nowhere: neither a run's folder"),
         ({"options": Options(python=Path("/nowhere/python"))}, "/nowhere/python: --python is no"),
         ({"options": Options(wheels=Path("/nowhere"))}, "/nowhere: --wheels is no folder"),
         ({"options": Options(mounts=(Path("/nowhere"),))}, "/nowhere: --mount does not exist"),

@@ -84,5 +84,5 @@ def test_a_report_that_lists_no_captures_does_not_go_on(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_neither_is_no_run(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="not a run folder"):
+    with pytest.raises(StoreError, match="neither a run's folder"):
         continued.opened(tmp_path)
