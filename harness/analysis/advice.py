@@ -67,8 +67,13 @@ class Gain:
         lead = self.lead
         if not (lead.value and lead.low and lead.high):
             return replace(lead, value=None)
+        spread = lead.spread and lead.spread[0] and (1 / lead.spread[1], 1 / lead.spread[0])
         return replace(
-            lead, value=1 / lead.value, low=1 / lead.high, high=1 / lead.low, spread=None
+            lead,
+            value=1 / lead.value,
+            low=1 / lead.high,
+            high=1 / lead.low,
+            spread=spread or None,
         )
 
 

@@ -48,6 +48,8 @@ def test_an_alternative_that_is_better_anywhere_refutes(study: Problem, case: st
     assert (decided.case, decided.rival) == (case, "other")
     assert decided.behind.value == pytest.approx(2.0 / 1.8, rel=0.01)
     assert (decided.behind.low or 9) < (decided.behind.value or 0) < (decided.behind.high or 0)
+    least, most = decided.lead.spread or (0.0, 0.0)
+    assert decided.behind.spread == (1 / most, 1 / least)
 
 
 def test_of_two_that_are_better_the_best_is_named(study: Problem) -> None:

@@ -44,8 +44,7 @@ def verdict(page: Page, name: str) -> Markdown:
     (result,) = _named(page, (name,))
     if result.verdict == "not measured":
         return link(page, result)
-    told = "; ".join(filter(None, [_claimed(result), verdicts.hidden(result)]))
-    return Markdown(f"{link(page, result)}, {escape(told)}")
+    return Markdown(f"{link(page, result)}, {escape(_claimed(result))}")
 
 
 def _named(page: Page, ids: tuple[str, ...]) -> list[ClaimResult]:
@@ -102,7 +101,9 @@ def _instead(page: Page, result: ClaimResult) -> str:
 
 
 def _claimed(result: ClaimResult) -> str:
-    return f"claimed {verdicts.limit(result.claim.bound, result.measured.unit)}"
+    """Return a claim's bound, with what leaves it undecided if its value does not show that."""
+    bound = f"claimed {verdicts.limit(result.claim.bound, result.measured.unit)}"
+    return "; ".join(filter(None, [bound, verdicts.hidden(result)]))
 
 
 def _sentence(text: str) -> str:

@@ -19,7 +19,10 @@ _SCALES = {"time_ns": 1e-3, "dram_bytes": 1e-6}
 
 
 def counters(page: Page, variant: VariantName, case: CaseName) -> Markdown:
-    """Return the table of a variant's counters: a row a kernel, medians over its launches."""
+    """Return the table of a variant's counters: a row a kernel, medians over its launches.
+
+    Where each kernel is launched once, no column says so.
+    """
     from harness.analysis import step_parts
     from harness.analysis.kernels import short_names
 
@@ -27,12 +30,13 @@ def counters(page: Page, variant: VariantName, case: CaseName) -> Markdown:
     if kernels is None or kernels.is_empty():
         return not_measured()
     names = short_names(kernels["name"].to_list())
+    is_once = kernels["launches"].eq(1).all()
     rows = [
-        [names[row["name"]], str(row["launches"])]
+        [names[row["name"]], *([] if is_once else [str(row["launches"])])]
         + [_cell(row[column], column) for column in step_parts.COUNTERS]
         for row in kernels.iter_rows(named=True)
     ]
-    return table(list(_HEAD), rows)
+    return table([name for name in _HEAD if not (is_once and name == "launches")], rows)
 
 
 def _cell(value: float | None, column: str) -> str:

@@ -100,8 +100,11 @@ def test_an_undecided_verdict_says_what_its_value_does_not_show(
         rounds=5, spread=spread, clock_factor=factor,
     )  # fmt: skip
     result = replace(page.results[0], measured=doubtful, verdict="undecided")
-    shown = concludes.verdict(replace(page, results=[result]), "faster")
+    page = replace(page, results=[result])
+    shown = concludes.verdict(page, "faster")
     assert unescape(shown) == f"[undecided](#faster), claimed ≤ 0.5×{told}"
+    instead = unescape(concludes.concludes(page, "faster", caller=lambda: "It is faster.\n"))
+    assert instead.endswith(f" (claimed ≤ 0.5×{told}).\n")
 
 
 WHY = "the claim's bound was ≤ 2 when the run began"
