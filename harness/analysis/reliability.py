@@ -20,6 +20,7 @@ _OF_OTHERS = ("on the GPU, too", "memory clock")  # what the SM clock does not a
 _GPU_TIMES = ("gpu_time", "gpu_time_cold")  # samples that the GPU's own clock took
 _OF_THE_HOST = ("launch", "round_trip", "graph_launch", "h2d_", "d2h_")  # ceilings it has a part in
 _EVENTS = "event_pair"  # the ceiling, in µs, that a sample has once, however long it is
+_COUNTED = ("tok/s", "tokens/s", "images/s", "requests/s")  # rates of what a sample has whole
 _FIGURES = re.compile(r" (?:in|from) \d")  # where the figures of a doubt begin
 _REGION = re.compile(r"^([^\s:]+): ")  # before a doubt, in a cell that measures several regions
 
@@ -84,11 +85,18 @@ def apart(
 def least_us(sides: Iterable[tuple[str, Iterable[float]]]) -> float | None:
     """Return the least time of both sides in µs; None if one of them is no time, or not positive.
 
-    ``sides``: the unit and the values of each.
+    ``sides``: the unit and the values of each. Of a rate it is the time of one token, image or
+    request: a sample has at least one.
     """
-    times = (US_OF.get(unit, 0.0) * value for unit, values in sides for value in values)
+    times = (_us(unit, value) for unit, values in sides for value in values)
     least = min(times, default=0.0)
     return least if least > 0 else None
+
+
+def _us(unit: str, value: float) -> float:
+    if unit in _COUNTED and value > 0:
+        return US_OF["s"] / value
+    return US_OF.get(unit, 0.0) * value
 
 
 def _percent(factor: float) -> str:

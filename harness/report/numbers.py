@@ -12,6 +12,8 @@ _DIGITS = 3
 _MOST_DIGITS = 4
 _PLURAL = re.compile(r"(?<=[nt]ch)es\b|(?<=ss)es\b|(?<=[a-z]{2}[a-rt-z])s\b")
 """The plural's ending of a unit's first noun: "problems", "launches", "samples/s"."""
+_ALIKE = 0.01
+"""Of values that differ by a smaller share, three digits do not show by how much."""
 _SYMMETRIC = 0.75
 """An interval whose shorter side is at least this share of the longer one is printed as ±."""
 _WIDE = 4.0
@@ -76,11 +78,15 @@ def in_full(metric: Measured) -> Markdown:
 
 
 def between(least: float, most: float, unit: str) -> str:
-    """Return two values of a metric in words: "241 to 337 tok/s", "333 µs to 1.64 ms"."""
+    """Return two values of a metric in words: "241 to 337 tok/s", "333 µs to 1.64 ms".
+
+    Values that differ by less than a hundredth have four digits: "0.9979 to 1.002×".
+    """
     (low_scale, low_unit), (scale, shown) = (scaled(value, unit) for value in (least, most))
-    low = number(least / low_scale)
+    digits = _MOST_DIGITS if 0 < most - least < _ALIKE * abs(most) else _DIGITS
+    low = number(least / low_scale, digits)
     low = low if low_unit == shown else _with(low, low_unit)
-    return f"{low} to {_with(number(most / scale), shown)}"
+    return f"{low} to {_with(number(most / scale, digits), shown)}"
 
 
 def bounds(least: float, most: float, unit: str) -> str:

@@ -3,14 +3,13 @@
 Its folder holds that report, as ``report/``, which stands for the cells that the report has.
 """
 
-import shutil
 from pathlib import Path
 
 from harness.evidence import capture_list, provenance
 from harness.evidence.provenance import Provenance
 from harness.ground import files
 from harness.ground.errors import StoreError
-from harness.store.run_folder import REPORT, Run
+from harness.store.run_folder import REPORT, Run, copied
 
 
 class OfReport(Run):
@@ -45,18 +44,20 @@ class OfReport(Run):
         return run
 
     def _copied(self, folder: Path) -> None:
+        evidence = provenance.load(self.folder / "evidence")
         listed = capture_list.read(self.folder / "evidence")
         if listed is None:
             what = "an earlier harness wrote this report: it does not list its captures"
             raise StoreError(what, where=self.folder, remedy="make a new run")
-        Run(folder).note(self.recorded)
-        shutil.copytree(self.folder / "evidence", folder / REPORT / "evidence")
-        (folder / REPORT / "captures").mkdir()
-        for capture in listed.captures:
-            if capture.in_git:
-                path = self.folder / "captures" / capture.name
-                capture_list.check(path)
-                shutil.copyfile(path, folder / REPORT / "captures" / capture.name)
+        Run(folder).note(evidence.run)
+        tables = [f"{files.safe_name(name)}.parquet" for name in evidence.tables]
+        captures = [capture.name for capture in listed.captures if capture.in_git]
+        (folder / REPORT).mkdir()
+        names = (provenance.FILE, capture_list.NAME, *tables)
+        copied(self.folder / "evidence", names, folder / REPORT)
+        copied(self.folder / "captures", captures, folder / REPORT)
+        for name in captures:
+            capture_list.check(folder / REPORT / "captures" / name)
 
 
 def opened(folder: Path) -> Run:

@@ -38,19 +38,11 @@ def join(runs: Sequence[Run], folder: Path) -> Run:
     try:
         with files.atomic_folder(joined.folder / "cells") as copies:
             for source, record in cells:
-                _copied(source, (run_folder.RECORD, *record.artifacts), copies / source.name)
+                run_folder.copied(source, (run_folder.RECORD, *record.artifacts), copies)
     except BaseException:
         shutil.rmtree(joined.folder, ignore_errors=True)
         raise
     return joined
-
-
-def _copied(source: Path, names: Iterable[str], target: Path) -> None:
-    """Copy a cell's record and artifacts, and nothing that else lies in its folder."""
-    target.mkdir()
-    for name in names:
-        with files.regular(source / name) as file, (target / name).open("xb") as copy:
-            shutil.copyfileobj(file, copy)
 
 
 def _alone(origin: Origin) -> Origin:

@@ -15,7 +15,8 @@ import contextlib
 import hashlib
 import os
 import re
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -171,6 +172,18 @@ def record_of(cell: Path) -> CellRecord:
     except (StoreError, EvidenceError) as error:
         remedy = "delete the cell's folder and run the cell again: harness run --resume"
         raise type(error)(error.what, where=error.where, remedy=remedy) from None
+
+
+def copied(source: Path, names: Iterable[str], into: Path) -> None:
+    """Copy a folder with these regular files, and nothing that else lies in it, ``into`` another.
+
+    Raises StoreError as ``files.regular`` does.
+    """
+    target = into / source.name
+    target.mkdir()
+    for name in names:
+        with files.regular(source / name) as file, (target / name).open("xb") as copy:
+            shutil.copyfileobj(file, copy)
 
 
 def next_name(folder: Path) -> str:

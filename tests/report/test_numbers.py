@@ -36,6 +36,9 @@ def test_a_number_is_in_the_unit_it_is_read_in(unit: str, value: float, text: st
 def test_both_ends_of_a_range_are_in_the_unit_they_are_read_in() -> None:
     assert between(0.333, 1.64, "ms") == "333 µs to 1.64 ms"
     assert between(0.333, 0.358, "ms") == "333 to 358 µs"
+    assert between(0.99789, 1.00151, "×") == "0.9979 to 1.002×"
+    assert between(1.0, 1.0, "×") == "1 to 1×"
+    assert between(0.98, 0.9999, "×") == "0.98 to 1×"
 
 
 def test_the_interval_is_in_the_unit_of_the_value() -> None:

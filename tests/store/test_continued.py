@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.evidence import capture_list
+from harness.evidence import capture_list, provenance
 from harness.evidence import tables as evidence
 from harness.extract.run import extract
-from harness.ground.errors import CaptureError, StoreError
+from harness.ground.errors import CaptureError, StoreError, UsageError
 from harness.problem import manifest
 from harness.report import completeness, kept_captures, recorded
 from harness.store import continued
@@ -69,6 +69,28 @@ def test_a_capture_that_is_not_the_published_one_makes_no_run(report: Path, tmp_
     with pytest.raises(CaptureError, match="is not the capture that was published"):
         continued.opened(report).begun(tmp_path / "runs")
     assert not list((tmp_path / "runs").rglob("run.json"))
+
+
+def test_a_link_in_a_report_is_not_followed(report: Path, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("key", encoding="utf-8")
+    (report / "evidence/more.parquet").symlink_to(secret)  # no record lists it
+    run = continued.opened(report).begun(tmp_path / "runs")
+    assert not (run.folder / "report/evidence/more.parquet").exists()
+    table = report / "evidence/samples.parquet"
+    table.unlink()
+    table.symlink_to(committed(STUDY) / "evidence/samples.parquet")
+    with pytest.raises(StoreError, match=r"samples\.parquet"):
+        continued.opened(report).begun(tmp_path / "other")
+
+
+def test_a_table_with_the_name_of_a_path_is_refused(report: Path, tmp_path: Path) -> None:
+    origin = provenance.load(report / "evidence")
+    tables = origin.tables | {"../../../x": origin.tables["samples"]}
+    provenance.write(report / "evidence", origin.model_copy(update={"tables": tables}))
+    with pytest.raises(UsageError, match="cannot be a file name"):
+        continued.opened(report).begun(tmp_path / "runs")
+    assert not list(tmp_path.rglob("x.parquet"))
 
 
 def test_damaged_evidence_is_not_gone_on_with(report: Path, tmp_path: Path) -> None:
