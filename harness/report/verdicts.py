@@ -80,10 +80,11 @@ def tally(counts: Mapping[str, int]) -> str:
 def title(headlines: Mapping[str, int]) -> str:
     """Return in a few words how the headline claims fared, by their counts by verdict.
 
-    "Reproduced" where all that were tested are, "Partly tested: 2 of 9 headlines" if these are
-    fewer than half; "Partly reproduced: 3 of 5 headlines", of "tested headlines" where others were
-    not; "Refuted" and "Undecided" where none is; "Described" or "Not measured" where none was
-    tested; "Measured" of a study that claims nothing.
+    "Reproduced" where all are; "Reproduced where tested: 5 of 9 headlines" where all that were
+    tested are, "Partly tested: 2 of 9 headlines" if these are fewer than half; "Partly reproduced:
+    3 of 5 headlines", of "tested headlines" where others were not; "Refuted" and "Undecided" where
+    none is; "Described" or "Not measured" where none was tested; "Measured" of a study that claims
+    nothing.
     """
     tested = sum(headlines.get(name, 0) for name in TESTED)
     reproduced = headlines.get("reproduced", 0)
@@ -93,7 +94,10 @@ def title(headlines: Mapping[str, int]) -> str:
     if reproduced < tested:
         return _not_all(headlines, reproduced, tested)
     every = sum(headlines.values())
-    return "Reproduced" if 2 * tested >= every else f"Partly tested: {tested} of {every} headlines"
+    if tested == every:
+        return "Reproduced"
+    what = "Reproduced where tested" if 2 * tested >= every else "Partly tested"
+    return f"{what}: {tested} of {every} headlines"
 
 
 def _not_all(headlines: Mapping[str, int], reproduced: int, tested: int) -> str:

@@ -116,7 +116,7 @@ def test_a_study_without_claims_is_measured(example: Problem) -> None:
     ("headlines", "title"),
     [
         ({"reproduced": 3}, "Reproduced"),
-        ({"reproduced": 3, "described": 3}, "Reproduced"),
+        ({"reproduced": 3, "described": 3}, "Reproduced where tested: 3 of 6 headlines"),
         ({"reproduced": 2, "described": 3}, "Partly tested: 2 of 5 headlines"),
         ({"reproduced": 3, "undecided": 2}, "Partly reproduced: 3 of 5 headlines"),
         ({"reproduced": 3, "tie": 1, "described": 9}, "Partly reproduced: 3 of 4 tested headlines"),
