@@ -67,13 +67,10 @@ class Gain:
         lead = self.lead
         if not (lead.value and lead.low and lead.high):
             return replace(lead, value=None)
-        spread = lead.spread and lead.spread[0] and (1 / lead.spread[1], 1 / lead.spread[0])
+        least, most = lead.spread or (0.0, 0.0)
+        spread = (1 / most, 1 / least) if least else None
         return replace(
-            lead,
-            value=1 / lead.value,
-            low=1 / lead.high,
-            high=1 / lead.low,
-            spread=spread or None,
+            lead, value=1 / lead.value, low=1 / lead.high, high=1 / lead.low, spread=spread
         )
 
 

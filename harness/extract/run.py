@@ -57,7 +57,7 @@ def extract(run: run_folder.Run, folder: Path, cell: str = "") -> Tables:
     origin = run.provenance
     parts["ceilings"] += [_named("", rows) for rows in _ceilings(origin)]
     tables = {name: pl.concat(rows) for name, rows in parts.items() if rows}
-    if run.report.is_dir():
+    if run.report:
         order = tables["cells"].sort("case", "variant", "capture", pl.col("round").cast(pl.String))
         places = {cell: place for place, cell in enumerate(order["cell"])}
         place = pl.col("cell").replace_strict(places, default=-1)  # -1: of no cell
@@ -76,7 +76,7 @@ def _published(
     Cells named in ``but`` are left out: the run itself has them.
     """
     parts: dict[str, list[pl.DataFrame]] = {name: [] for name in evidence.SCHEMAS}
-    if not run.report.is_dir():
+    if run.report is None:
         return parts, []
     held = run.report / "evidence"
     for name, rows in evidence.load(held).items():

@@ -76,6 +76,8 @@ def prepare(
 
 def _published(run: run_folder.Run, folder: Path) -> list[Prepared]:
     """Copy the captures of the report that the run goes on from; they are of its first rounds."""
+    if run.report is None:
+        return []
     listed = capture_list.read(run.report / "evidence")
     ranks = {kept.name: kept.rank for kind in KINDS.values() for kept in kind.kept}
     prepared = []

@@ -84,7 +84,7 @@ def of_run(folder: Path) -> IntegrityCheck:
             listed |= {name for name in _names(folder) if name.startswith(f"{cell}/")}
             continue
         listed |= _files(checked, cell, record.artifacts)
-    if (folder / run_folder.REPORT).is_dir():
+    if run_folder.Run(folder).report:
         within = f"{run_folder.REPORT}/"
         listed |= _evidence(checked, within) | _captures(checked, None, within)
     _others(checked, listed, lambda name: name.startswith("scratch/"))

@@ -9,7 +9,7 @@ from harness.engines import choose
 from harness.engines.downloads import Downloads
 from harness.engines.engine import Engine, Node
 from harness.engines.options import Options
-from harness.evidence.provenance import Ceilings, Origin, RunArguments
+from harness.evidence.provenance import Ceilings, Origin, Provenance, RunArguments
 from harness.ground import checkout
 from harness.ground.checkout import CHECKOUT
 from harness.ground.errors import UsageError
@@ -299,16 +299,18 @@ def asked(request: Request) -> tuple[Problem, Run | None]:
         raise UsageError("--jobs has to be at least 1")
     resumed = continued.opened(request.resume) if request.resume else None
     problem = manifest.find(checkout.problems(), request.problem)
-    if resumed and resumed.published and resumed.provenance.problem == problem.folder.name:
-        _check_current(problem, resumed)
+    if resumed and resumed.report:
+        _check_current(problem, resumed.report, resumed.provenance)
     return problem, resumed
 
 
-def _check_current(problem: Problem, run: Run) -> None:
-    """Raise UsageError where the problem is no longer what the report has that the run goes on."""
-    if changed := state.changed_since(problem, run.provenance.origins):
+def _check_current(problem: Problem, report: Path, run: Provenance) -> None:
+    """Raise UsageError where the scripts of a report's problem are no longer those of its run."""
+    if run.problem == problem.folder.name and (
+        changed := state.changed_since(problem, run.origins)
+    ):
         what = f"the report is stale: since its run {state.in_words(changed)} changed"
-        raise UsageError(what, where=run.report, remedy="make a new run")
+        raise UsageError(what, where=report, remedy="make a new run")
 
 
 def _of_one_model(target: Target) -> None:

@@ -6,7 +6,7 @@ Its folder holds that report, as ``report/``, which stands for the cells that th
 from pathlib import Path
 
 from harness.evidence import capture_list, provenance
-from harness.evidence.provenance import Provenance
+from harness.evidence.provenance import EvidenceProvenance, Provenance
 from harness.ground import files
 from harness.ground.errors import StoreError
 from harness.store.run_folder import REPORT, Run, copied
@@ -36,15 +36,15 @@ class OfReport(Run):
         Raises StoreError if a folder of this run is there or the report lists no captures,
         CaptureError if a capture differs from the one that was published.
         """
-        record = self.recorded
-        run = Run(runs / files.safe_name(record.problem) / files.safe_name(record.id))
-        if not files.filled_folder(run.folder, self._copied):
+        evidence = provenance.load(self.folder / "evidence")
+        problem, name = evidence.run.problem, evidence.run.id
+        run = Run(runs / files.safe_name(problem) / files.safe_name(name))
+        if not files.filled_folder(run.folder, lambda folder: self._copy(evidence, folder)):
             remedy = f"go on with it: harness run --resume {run.folder}"
             raise StoreError("the run of this report is there", where=run.folder, remedy=remedy)
         return run
 
-    def _copied(self, folder: Path) -> None:
-        evidence = provenance.load(self.folder / "evidence")
+    def _copy(self, evidence: EvidenceProvenance, folder: Path) -> None:
         listed = capture_list.read(self.folder / "evidence")
         if listed is None:
             what = "an earlier harness wrote this report: it does not list its captures"

@@ -25,7 +25,7 @@ def join(runs: Sequence[Run], folder: Path) -> Run:
         for what, theirs, its in differing(first, other, scripts=True):
             difference = f"not joined: its {what} is {its}, the first run's {theirs}"
             raise UsageError(difference, where=run.folder)
-    if going_on := [run for run in runs if run.published]:
+    if going_on := [run for run in runs if run.report]:
         what = "not joined: it goes on from a report, which holds cells"
         raise UsageError(what, where=going_on[0].folder, remedy="publish it: harness report")
     origins = [_alone(origin) for provenance in provenances for origin in provenance.origins]

@@ -18,6 +18,7 @@ import re
 import shutil
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 
 from harness.evidence import provenance as evidence
@@ -139,14 +140,15 @@ class Run:
         return record.is_file() and record_of(record.parent).ok
 
     @property
-    def report(self) -> Path:
-        """Return where the report is that the run goes on from, if there is one."""
-        return self.folder / REPORT
+    def report(self) -> Path | None:
+        """Return the folder of the report that the run goes on from, None if there is none."""
+        folder = self.folder / REPORT
+        return folder if folder.is_dir() else None
 
-    @property
+    @cached_property
     def published(self) -> frozenset[str]:
         """Return the names of the cells that ran well by the report that the run goes on from."""
-        if not self.report.is_dir():
+        if self.report is None:
             return frozenset()
         cells = evidence.load(self.report / "evidence").cells
         return frozenset(cell.cell for cell in cells if cell.status == "ok")

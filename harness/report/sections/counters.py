@@ -6,8 +6,6 @@ from harness.report.numbers import number
 from harness.report.page import Page, not_measured
 
 _HEAD = (
-    "kernel",
-    "launches",
     "time, µs",
     "DRAM MB",
     "DRAM",
@@ -30,13 +28,13 @@ def counters(page: Page, variant: VariantName, case: CaseName) -> Markdown:
     if kernels is None or kernels.is_empty():
         return not_measured()
     names = short_names(kernels["name"].to_list())
-    is_once = kernels["launches"].eq(1).all()
+    counted = [] if kernels["launches"].eq(1).all() else ["launches"]
     rows = [
-        [names[row["name"]], *([] if is_once else [str(row["launches"])])]
+        [names[row["name"]], *(str(row[column]) for column in counted)]
         + [_cell(row[column], column) for column in step_parts.COUNTERS]
         for row in kernels.iter_rows(named=True)
     ]
-    return table([name for name in _HEAD if not (is_once and name == "launches")], rows)
+    return table(["kernel", *counted, *_HEAD], rows)
 
 
 def _cell(value: float | None, column: str) -> str:

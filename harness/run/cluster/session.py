@@ -40,7 +40,7 @@ class OnCluster(Session):
     def run(self) -> Run:
         """Return the run's folder, which is made if the run is new."""
         if self.resumed:
-            return self.resumed.begun(checkout.runs())
+            return self.resumed
         arguments = self.arguments(self.request.engine, self.request.jobs, self.cells)
         origin = provenance.submitted(self.problem, _target(self.profile), arguments)
         return Run.create(checkout.runs(), self.problem.folder.name, origin)
@@ -174,7 +174,7 @@ def session(request: Request, profile: Profile) -> OnCluster:
 
 def _check_resumable(run: Run, problem: Problem, profile: Profile) -> None:
     """Raise UsageError unless a run is of this problem, and was submitted for this GPU."""
-    if run.published:  # whose origin stays that of the report, not of the first job
+    if run.report:  # whose origin stays that of the report, not of the first job
         what = "a cluster's jobs do not go on from a report"
         raise UsageError(what, where=run.folder, remedy="run it on one machine, without --on")
     recorded, wanted = run.recorded, _target(profile).name
