@@ -1,4 +1,5 @@
-// CUDA's driver and torch's current stream, played: launches are written down.
+// CUDA's driver and torch's current stream, played: launches are written down. A function's handle
+// is the number of its parameters.
 
 #include <sched.h>
 
@@ -12,7 +13,7 @@ struct Launched {
 
 static std::vector<Launched> launches;
 static uint64_t stream = 0;
-static int failing = 0, replaced = 0, count = 0;
+static int failing = 0, replaced = 0;
 static thread_local void* context = nullptr;
 
 extern "C" {
@@ -21,8 +22,8 @@ int cuLaunchKernelEx(const void* config, void* function, void** parameters, void
   Launched one{};
   one.function = reinterpret_cast<uint64_t>(function);
   std::memcpy(&one.stream, static_cast<const char*>(config) + 32, 8);
-  for (int i = 0; i < count; ++i) {
-    std::memcpy(&one.parameters[i], parameters[i], i + 1 < count ? 8 : 4);
+  for (uint64_t i = 0; i < one.function; ++i) {
+    std::memcpy(&one.parameters[i], parameters[i], 8);
     sched_yield();  // another thread that may write does it now
   }
   launches.push_back(one);
@@ -50,9 +51,8 @@ int32_t aoti_torch_get_current_cuda_stream(int32_t, void** current) {
   return 0;
 }
 
-void play(uint64_t on, int parameters, int status) {
+void play(uint64_t on, int status) {
   stream = on;
-  count = parameters;
   failing = status;
   replaced = 0;
   launches.clear();

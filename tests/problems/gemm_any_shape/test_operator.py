@@ -28,7 +28,7 @@ class Launched(ctypes.Structure):
     _fields_ += [("parameters", ctypes.c_uint64 * 16)]
 
 played.launch.restype = ctypes.POINTER(Launched)
-played.play.argtypes = [ctypes.c_uint64, ctypes.c_int, ctypes.c_int]
+played.play.argtypes = [ctypes.c_uint64, ctypes.c_int]
 NAMES = ("cuLaunchKernelEx", "cuTensorMapReplaceAddress", "cuGetErrorString", "cuCtxGetCurrent",
          "aoti_torch_get_current_cuda_stream")
 ADDRESSES = [ctypes.cast(getattr(played, name), ctypes.c_void_p).value for name in NAMES]
@@ -41,23 +41,21 @@ def enter(device):
 def connect(bind, most=100):
     gemm._EXTENSION.connect(ADDRESSES, bind, enter, most)
 
-def play(stream=0, parameters=0, status=0):
-    played.play(stream, parameters, status)
-
-def launches(parameters):
-    found = [played.launch(at).contents for at in range(played.launched())]
-    return [list(one.parameters[:parameters]) for one in found]
+def play(stream=0, status=0):
+    played.play(stream, status)
 
 def driver(name, *arguments):  # the map holds its matrix's address where the played driver does
     if name == "cuTensorMapEncodeTiled":
         ctypes.c_uint64.from_address(arguments[0].value).value = arguments[3].value
 
 packing.call_driver = launch.call = driver
-general.Library._function = lambda *_: ctypes.c_void_p(7)
+COUNTS = {"stream_k": 10, "ping_pong": 10, "split_k": 6, "sliced": 15, "dots": 11, "transpose": 6,
+          "add_parts": 10, "align_rows": 3}
+general.Library._function = lambda self, step: ctypes.c_void_p(COUNTS[step.file[:-3]])
 
 def kernel(step, element, cache):
     made = launch.Kernel.__new__(launch.Kernel)
-    made.step, made.element, made._function, made._sms = step, element, ctypes.c_void_p(8), 132
+    made.step, made.element, made._function, made._sms = step, element, ctypes.c_void_p(6), 132
     made._bound = {}
     return made
 
@@ -82,13 +80,14 @@ def pointers(a, b, c, stream):  # binds a launch of three pointers
     values = [packing.pointer(packing.stored(*each)) for each in zip((a, b, c), "abc")]
     parameters, keep = packing.arguments(values)
     config = launch.LaunchConfig()
-    return packing.Record([launch.Launch(ctypes.c_void_p(9), config, parameters, keep)], stream)
+    return packing.Record([launch.Launch(ctypes.c_void_p(3), config, parameters, keep)], stream)
 """
 
 MOVED = """
 PROBLEMS = [
     ((512, 512, 512), "nn"), ((200, 300, 4096), "nt"), ((9, 512, 1000), "tn"),
-    ((33, 65, 129), "tt"), ((5, 607, 2335), "nt"), ((300, 1535, 515), "nn"), ((640, 640, 640), "nt"),
+    ((33, 65, 129), "tt"), ((5, 607, 2335), "nt"), ((300, 1535, 515), "nn"),
+    ((640, 640, 640), "nt"),
 ]
 kinds = {}
 for shape, letters in PROBLEMS:
@@ -96,56 +95,209 @@ for shape, letters in PROBLEMS:
     for plan in plans.plans(problem):
         step = plan.step(problem)
         turned = getattr(plan.config, "transposed", False)
-        kind = step.source, plan.swapped, plan.copied, plan.added, turned, step.maps
+        kind = step.file, step.maps, plan.swapped, plan.copied, plan.added, turned
         kinds.setdefault(kind, (problem, plan))
-assert {kind[3] for kind in kinds} == {kind[1] for kind in kinds} == {False, True}
-assert len({kind[0] for kind in kinds}) >= 6
+assert {kind[0] for kind in kinds} >= {
+    f"{name}.cu" for name in ("stream_k", "ping_pong", "split_k", "sliced", "dots")
+}
 library = general.Library("bf16", allocate=Memory)
 slots = set()
+
+def memory(values):  # what begins with an address: neither sizes nor pitches
+    return [at for at, value in enumerate(values) if not hasattr(value, "value") or not value.value
+            or isinstance(value, ctypes.c_void_p)]
+
 for stream, (problem, plan) in enumerate(kinds.values()):
     m, n, k = problem.shape
-    kept = []
+    bound = []
+
+    def launches_of(a, b, c):
+        a, b = (lies(*each) for each in zip((a, b), problem.layout))
+        return library.bind(plan, problem, a, b, c)
+
     def bind(a, b, c, stream):
-        first, second = (lies(*each) for each in zip((a, b), problem.layout))
-        kept.append(library.bind(plan, problem, first, second, c))
-        record = packing.Record(kept[-1], stream)
-        slots.update((operand, in_map) for operand, in_map, _ in record.slots)
-        return record
+        bound.append(packing.Record(launches_of(a, b, c), stream))
+        slots.update((operand, in_map) for operand, in_map, _ in bound[0].slots)
+        return bound[0]
+
     connect(bind)
     for turn in range(3):
         a, b = matrix(m, k, problem.layout[0]), matrix(k, n, problem.layout[1])
+        if turn == 1 and problem.layout == "nn" and m == n == k:
+            b = a
         play(stream)
-        # Arguments of each launch are as many as are read alike.
         c = multiplied(a, b)
-        assert c.shape == (m, n)
-        assert played.launched() == len(kept[0])
-        fresh = library.bind(
-            plan, problem, *(lies(*each) for each in zip((a, b), problem.layout)), c
-        )
-        for at, wanted in enumerate(fresh):
-            count = min(len(one.parameters) for one in fresh)
-            play(stream, count)
-            c = multiplied(a, b)
-            fresh = library.bind(
-                plan, problem, *(lies(*each) for each in zip((a, b), problem.layout)), c
-            )
-            expected = [
-                [ctypes.c_uint64.from_address(one.parameters[p]).value for p in range(count)]
-                for one in fresh
-            ]
-            found = launches(count)
-            for one, other in zip(found, expected):
-                one[-1] &= 0xffffffff
-                other[-1] &= 0xffffffff
-            assert len(found) == len(expected)
-            for one, other, of in zip(found, expected, fresh):
-                for p, value in enumerate(of.keep[:count - 1]):
-                    if isinstance(value, ctypes.c_int):
-                        one[p] &= 0xffffffff
-                        other[p] &= 0xffffffff
-                assert one == other, (problem, plan.name, one, other)
-    assert len(kept) == 1, plan.name
+        wanted = launches_of(a, b, c)
+        assert played.launched() == len(wanted)
+        for at, one in enumerate(wanted):
+            found = played.launch(at).contents
+            assert found.function == len(one.parameters)
+            assert found.stream == stream
+            places = memory(one.keep[:len(one.parameters)])
+            expected = [ctypes.c_uint64.from_address(one.parameters[p]).value for p in places]
+            assert [found.parameters[p] for p in places] == expected, (problem, plan.name)
+    assert len(bound) == 1
 assert slots == {(operand, in_map) for operand in range(3) for in_map in (False, True)}
+"""
+
+RECORDS = """
+bound = []
+
+def bind(a, b, c, stream):
+    bound.append(pointers(a, b, c, stream))
+    return bound[-1]
+
+def called(a, b):  # returns C and the addresses that were launched with
+    play()
+    c = multiplied(a, b)
+    (found,) = [played.launch(at).contents for at in range(played.launched())]
+    return c, found.parameters[:3]
+
+def addresses(*operands):
+    return [each.data_ptr() for each in operands]
+
+connect(bind, most=3)
+assert entered == []
+for _ in range(3):
+    a, b = matrix(64, 32), matrix(32, 16)
+    c, found = called(a, b)
+    assert found == addresses(a, b, c)
+assert len(bound) == gemm._EXTENSION.records() == 1
+assert entered == [-1]  # of a CPU; this thread has the context from then on
+
+# What decides a plan is in the key: where addresses lie within 16 bytes, strides, type, stream.
+wide = torch.randn(64, 40).bfloat16()
+for a in (wide[:, 1:33], wide[:, 2:34]):
+    c, found = called(a, b)
+    assert found == addresses(a, b, c)
+assert len(bound) == 3
+first = weakref.ref(bound[0])
+bound.clear()
+assert first() is not None
+called(matrix(64, 32).half(), b.half())
+assert gemm._EXTENSION.records() == 1  # the others were too many
+assert first() is None
+play(5)
+multiplied(matrix(64, 32).half(), b.half())
+assert played.launch(0).contents.stream == 5
+assert len(bound) == 2
+
+# An operand that is neither row-major nor the transpose of such a matrix is copied first.
+connect(bind)
+strided = [((64, 32), (40, 1)), ((64, 32), (1, 70)), ((64, 32), (64, 2)), ((64, 32), (0, 0)),
+           ((64, 32), (0, 1)), ((1, 32), (32, 1)), ((64, 1), (1, 1)), ((64, 1), (4, 1)),
+           ((1, 32), (1, 1)), ((1, 32), (1, 2)), ((64, 1), (2, 9))]
+pool = torch.randn(8192).bfloat16()
+for shape, strides in strided:
+    a = pool.as_strided(shape, strides)
+    _, found = called(a, matrix(shape[1], 8))
+    assert (found[0] == a.data_ptr()) == bool(order(a)), (shape, strides)
+
+# No kernel for this GPU: torch.mm.
+def nothing(a, b, c, stream):
+    return None
+
+connect(nothing)
+a, b = matrix(24, 8), matrix(8, 16)
+for _ in range(2):
+    play(6)
+    assert torch.equal(multiplied(a, b), a @ b)
+    assert played.launched() == 0
+
+# What fails is told, and the next call does not miss it.
+connect(bind)
+a, b = matrix(48, 32), matrix(32, 16)
+for status in (700, 700, 0):
+    play(7, status)
+    try:
+        multiplied(a, b)
+    except RuntimeError as error:
+        assert status and "cuLaunchKernelEx: error 700, played" in str(error)
+    else:
+        assert not status
+
+def broken(a, b, c, stream):
+    raise LookupError("no plan")
+
+connect(broken)
+before = gemm._EXTENSION.records()
+try:
+    multiplied(matrix(56, 32), matrix(32, 16))
+except LookupError as error:
+    assert str(error) == "no plan"
+else:
+    raise AssertionError
+assert gemm._EXTENSION.records() == before
+"""
+
+THREADS = """
+ROUNDS = 300
+connect(pointers)
+pairs = [(matrix(64, 32), matrix(32, 16)) for _ in range(3)]
+ready = threading.Barrier(3)
+results = [[] for _ in pairs]
+
+def work(pair, kept):
+    ready.wait()
+    kept.extend(multiplied(*pair) for _ in range(ROUNDS))
+
+play()
+threads = [threading.Thread(target=work, args=each) for each in zip(pairs, results)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert played.launched() == 3 * ROUNDS
+assert entered == [-1, -1, -1]
+found = sorted(tuple(played.launch(at).contents.parameters[:3]) for at in range(3 * ROUNDS))
+wanted = sorted(
+    (a.data_ptr(), b.data_ptr(), c.data_ptr())
+    for (a, b), kept in zip(pairs, results) for c in kept
+)
+assert found == wanted
+"""
+
+ON_A_CPU = """
+from gemm import OPERATOR, Linear, hgemm
+compiled = sys.argv[1] == "compiled"
+assert (gemm._EXTENSION is not None) == compiled
+a, b = torch.randn(3, 4), torch.randn(4, 5)
+assert torch.equal(hgemm(a, b), a @ b)
+assert torch.equal(hgemm(a=a, b=b), a @ b)
+x, y = (each.double().requires_grad_() for each in (a, b))
+assert torch.autograd.gradcheck(hgemm, (x, y))
+assert torch.autograd.gradgradcheck(hgemm, (x, y))
+(only,) = torch.autograd.grad(hgemm(x, b.double()).sum(), x)
+assert torch.allclose(only, b.double().sum(1).expand(3, 4))
+assert not hgemm(a, b).requires_grad
+with torch.no_grad():
+    assert not hgemm(x, y).requires_grad
+found = torch.library.opcheck(OPERATOR, (x, y))
+assert set(found.values()) == {"SUCCESS"}
+layer = torch.nn.Linear(4, 5)
+for backend in ("eager", "aot_eager"):
+    model = torch.compile(Linear(layer), fullgraph=True, backend=backend)
+    torch.testing.assert_close(model(a), layer(a))
+    torch.testing.assert_close(
+        torch.autograd.grad(model(a).square().sum(), layer.weight),
+        torch.autograd.grad(layer(a).square().sum(), layer.weight),
+    )
+seen = []
+
+class Mode(torch.overrides.TorchFunctionMode):
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        seen.append(function)
+        return function(*args, **(kwargs or {}))
+
+with Mode():
+    hgemm(a, b)
+assert seen == [OPERATOR]
+for wrong, kind in (((a, a), RuntimeError), ((a, 3), (TypeError, RuntimeError))):
+    try:
+        hgemm(*wrong)
+    except kind:
+        continue
+    raise AssertionError(wrong)
 """
 
 
@@ -159,3 +311,38 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_slots_move_with_the_operands_in_every_kind_of_plan(played: str) -> None:
     run(PREAMBLE + PLAYED + MOVED, played)
+
+
+def test_records_are_found_by_what_decides_a_plan_and_dropped_when_too_many(played: str) -> None:
+    run(PREAMBLE + PLAYED + RECORDS, played)
+
+
+def test_threads_that_share_a_record_launch_with_their_own_operands(played: str) -> None:
+    run(PREAMBLE + PLAYED + THREADS, played)
+
+
+@pytest.mark.usefixtures("played")
+def test_on_a_cpu_it_is_torchs_product_with_gradients() -> None:
+    run(PREAMBLE + ON_A_CPU, "compiled")
+
+
+def test_without_a_compiler_the_operator_is_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HGEMM_CACHE", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CXX", raising=False)
+    run(PREAMBLE + ON_A_CPU, "not compiled")
+
+
+def test_the_compiler_finds_nothing_to_warn_of(tmp_path: Path) -> None:
+    run(
+        PREAMBLE
+        + """
+from pathlib import Path
+target = Path(sys.argv[1]) / "strict.so"
+command = extension._command(extension.compiler(), target)
+assert extension.compiled([*command, "-Wextra", "-fsyntax-only"], "strict") == ""
+""",
+        str(tmp_path),
+    )
