@@ -301,6 +301,28 @@ for wrong, kind in (((a, a), RuntimeError), ((a, 3), (TypeError, RuntimeError)))
 """
 
 
+CALLS = """
+import host_calls
+
+class Cell:
+    def __init__(self):
+        self.samples = {}
+    def sample(self, region, metric, unit, values):
+        self.samples[region, metric] = values
+
+cell = Cell()
+host_calls.keep(cell, {
+    (1000, 1000, 1000): {"hgemm": [2e5, 4e5], "torch": [1e5, 4e5]},
+    (768, 256, 1024): {"hgemm": [3e5, 9e5], "torch": [6e5, 1e5]},
+})
+assert cell.samples["1000x1000x1000", "calls_over"] == [2.0, 1.0]
+assert cell.samples["768x256x1024", "calls_over"] == [0.5, 9.0]
+assert all(abs(x - y) < 1e-9 for x, y in zip(cell.samples["all", "calls_over"], [1.0, 3.0]))
+assert cell.samples["768x256x1024", "calls_per_s"] == [3e5, 9e5]
+assert cell.samples["768x256x1024", "torch_calls_per_s"] == [6e5, 1e5]
+"""
+
+
 @pytest.fixture
 def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """The played driver's library; what is compiled stays for other runs."""
@@ -346,3 +368,8 @@ assert extension.compiled([*command, "-Wextra", "-fsyntax-only"], "strict") == "
 """,
         str(tmp_path),
     )
+
+
+@pytest.mark.usefixtures("played")
+def test_calls_per_second_are_the_operators_over_torchs() -> None:
+    run(PREAMBLE + CALLS)
