@@ -4,9 +4,9 @@ The cells of the case ``real-layers`` run it. The contenders of a shape are inte
 the other cases (pooled.py): the operator as it dispatches, its plan without programmatic dependent
 launch (PDL), ``torch.mm`` and the candidates of cuBLASLt. No L2 holds such weights, and operands
 rotate, so every launch reads them from memory. The operator itself does without PDL where
-``plans.overlaps`` says so; there both are the same launches. PDL acts between launches of one graph,
-so each has several, also where a single set of operands exceeds L2. Where rows of an operand or of C begin
-elsewhere than at multiples of 16 bytes, cuBLAS on padded rows is a contender as well.
+``plans.overlaps`` says so; there both are the same launches. PDL acts between launches of one
+graph, so each has several, also where a single set of operands exceeds L2. Where rows of an operand
+or of C begin elsewhere than at multiples of 16 bytes, cuBLAS on padded rows is a contender as well.
 """
 
 from collections.abc import Callable, Iterator, Sequence
