@@ -37,8 +37,8 @@ def zeros(count: int) -> Any:
 class Library:
     """Builds, loads and binds kernels for one element type on torch's current device.
 
-    ``pdl``: whether kernels of problems that gain by it may start while the one before them in the
-    stream ends (programmatic dependent launch, see ``plans.overlaps``).
+    ``pdl``: whether kernels may start while the one before them in the stream ends (programmatic
+    dependent launch); None: those of problems that gain by it, see ``plans.overlaps``.
     ``functions``: loaded kernels by name, which libraries of one device and type can share.
     ``allocate``: returns zeroed memory of a number of bytes, with torch's ``data_ptr``.
     """
@@ -48,7 +48,7 @@ class Library:
         element: str,
         cache: Path = CACHE,
         *,
-        pdl: bool = True,
+        pdl: bool | None = None,
         functions: dict[str, ctypes.c_void_p] | None = None,
         allocate: Callable[[int], Any] = zeros,
     ) -> None:
@@ -115,7 +115,7 @@ class Library:
         return memory
 
     def _overlaps(self, problem: Problem) -> bool:
-        return self._pdl and overlaps(problem)
+        return overlaps(problem) if self._pdl is None else self._pdl
 
     def _rung(self, step: Step, a: Any, b: Any, c: Any) -> Launch:
         """Return the launch of a step of problem 4, whose arguments begin with A, B and C."""
