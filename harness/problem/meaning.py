@@ -114,7 +114,7 @@ _CUDA = re.compile(
 
 
 def _cuda(text: str) -> str:
-    """Return the tokens of a CUDA file, one a line.
+    """Return the tokens of a file in CUDA or C++, one a line.
 
     A directive of the preprocessor ends with its line. A macro with parameters has no space before
     them.
@@ -140,4 +140,4 @@ def _json(text: str) -> str:
     return json.dumps(json.loads(text), sort_keys=True)
 
 
-_SAID = {".py": _python, ".cu": _cuda, ".cuh": _cuda, ".json": _json}
+_SAID = {".py": _python, ".cu": _cuda, ".cuh": _cuda, ".cpp": _cuda, ".json": _json}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from harness.problem.scripts import is_file
 
-_KINDS = ("py", "cu", "cuh", "json")
+_KINDS = ("py", "cu", "cuh", "cpp", "json")
 _OF_PAGES = ("sections", "sections.py")
 """What of a problem's folder only pages use, and no cell (harness/report/own_sections.py)."""
 
@@ -23,8 +23,8 @@ def used(scripts: Iterable[Path], folders: Sequence[Path]) -> dict[str, Path]:
     """Return the files of other problems' ``folders`` that ``scripts`` use, as FOLDER/FILE.
 
     A Python file counts if a script, or a file that counts, imports it. It also counts, as a JSON
-    file does, if one of them has its name in a text, to start or to read it. Which kernels a file
-    compiles it may put together, so all count.
+    or C++ file does, if one of them has its name in a text, to start, read or compile it. Which
+    kernels a file compiles it may put together, so all count.
     """
     if not folders:  # most problems need none, and to parse their scripts takes a while
         return {}

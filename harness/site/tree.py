@@ -22,7 +22,14 @@ _LINK = re.compile(r"(?P<picture>!?)\[(?P<text>(?:[^\[\]]|\[[^\[\]]*\])*)\]\((?P
 _RAW_LINK = re.compile(r'(?<=<a href=")(?P<page>[^":#]+)\.md(?=["#])')
 _OUTSIDE = re.compile(r"[a-z][a-z0-9+.-]*:|//|#", re.IGNORECASE)
 _BEGINS_BLOCK = re.compile(r"[-*+] |\d+[.)] |\|")
-_LANGUAGES = {".cu": "cuda", ".cuh": "cuda", ".py": "python", ".yaml": "yaml", ".toml": "toml"}
+_LANGUAGES = {
+    ".cpp": "cpp",
+    ".cu": "cuda",
+    ".cuh": "cuda",
+    ".py": "python",
+    ".yaml": "yaml",
+    ".toml": "toml",
+}
 _MOST_TEXT_BYTES = 400_000
 
 

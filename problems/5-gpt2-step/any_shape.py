@@ -10,16 +10,7 @@ if str(FOLDER) not in sys.path:
 # ruff: noqa: E402 - the folder is on the path from here on
 from cubins import CACHE, KERNELS, SHARED, build, compiled, compiling
 from families import Tiling, tiled
-from gemm import computes
-from general import (
-    Library,
-    Matrix,
-    TensorMap,
-    arguments,
-    configured,
-    enter_context,
-    stored,
-)
+from general import Library
 from ladder import (
     ELEMENT_BYTES,
     HOPPER,
@@ -32,7 +23,8 @@ from ladder import (
     prepare,
 )
 from model import choose, ranked
-from multiplier import Multiplier, key, order
+from multiplier import Multiplier, computes, key, order
+from packing import Matrix, TensorMap, arguments, configured, enter_context, stored
 from plans import Plan, Problem, plans
 from pool import OperandPool
 from pooled import Batch

@@ -67,10 +67,10 @@ def compiling(target: Path) -> Iterator[Path]:
 
 
 def compiled(argv: list[str], what: str) -> str:
-    """Run nvcc and return its output; ``BuildError`` if it fails."""
+    """Run a compiler and return its output; ``BuildError`` if it fails."""
     done = subprocess.run(argv, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     if done.returncode:
-        raise BuildError(f"{what}: nvcc failed\n{done.stdout}{done.stderr}")
+        raise BuildError(f"{what}: {Path(argv[0]).name} failed\n{done.stdout}{done.stderr}")
     return done.stdout + done.stderr
 
 

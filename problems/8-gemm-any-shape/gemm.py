@@ -2,21 +2,64 @@
 
 For users who do not write kernels: ``replace_linears(model)``, then optionally ``torch.compile``.
 The operator has gradients, which are products of the same kernels: nothing is transposed in memory.
+It is C++ (``hgemm_operator.cpp``), compiled when this is first imported; Python binds a product
+once. Without a compiler on the machine all of it is Python (``uncompiled.py``).
 """
 
-from functools import cache
-from typing import Any
+import ctypes
+from pathlib import Path
+from types import ModuleType
 
+import extension
 import torch
-from cubins import CACHE
-from multiplier import Multiplier, order, tuned
+from ladder import MAX_BOUND, driver
+from multiplier import HOPPER, capability, multiplier
+from packing import Record, enter_context
 from torch import Tensor, nn
 
-_ELEMENTS = {torch.bfloat16: "bf16", torch.float16: "fp16"}
-_HOPPER = (9, 0)
+
+def _bind(a: Tensor, b: Tensor, c: Tensor, stream: int) -> Record | None:
+    """Return the record of ``c = a @ b`` on the current device; None if kernels are not for it."""
+    if capability(a.device.index) != HOPPER:
+        return None
+    return Record(multiplier(a.device.index, a.dtype).bind(stream, a, b, c), stream)
 
 
-@torch.library.custom_op("worklogs::hgemm", mutates_args=())
+def _connect(module: ModuleType) -> None:
+    """Hand the extension what it calls; without a GPU's driver ``torch.mm`` multiplies."""
+    try:
+        cuda = driver()
+        of_torch = ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / "libtorch_cuda.so"))
+    except OSError:
+        return
+    functions = (
+        cuda.cuLaunchKernelEx,
+        cuda.cuTensorMapReplaceAddress,
+        cuda.cuGetErrorString,
+        cuda.cuCtxGetCurrent,
+        of_torch.aoti_torch_get_current_cuda_stream,
+    )
+    addresses = [ctypes.cast(each, ctypes.c_void_p).value for each in functions]
+    module.connect(addresses, _bind, enter_context, MAX_BOUND)
+
+
+_EXTENSION = extension.load()
+if _EXTENSION is None:
+    import uncompiled  # noqa: F401 - defines the operator
+else:
+    _connect(_EXTENSION)
+
+OPERATOR = torch.ops.worklogs.hgemm.default
+_DIRECT = OPERATOR if _EXTENSION is None else _EXTENSION.hgemm
+
+
+@torch.library.register_fake("worklogs::hgemm")
+def _(a: Tensor, b: Tensor) -> Tensor:
+    torch._check(a.dim() == b.dim() == 2, lambda: "hgemm takes two matrices")
+    torch._check(a.shape[1] == b.shape[0], lambda: "hgemm: the inner sizes differ")
+    return a.new_empty(a.shape[0], b.shape[1])
+
+
 def hgemm(a: Tensor, b: Tensor) -> Tensor:
     """Return A @ B for A of M by K and B of K by N, summed in fp32.
 
@@ -24,48 +67,10 @@ def hgemm(a: Tensor, b: Tensor) -> Tensor:
     or the transpose of a row-major matrix; one that lies otherwise is copied. By ``torch.mm`` where
     not.
     """
-    if not computes(a, b):
-        return torch.mm(a, b)
-    a, b = (operand if order(operand) else operand.contiguous() for operand in (a, b))
-    c = a.new_empty(a.shape[0], b.shape[1])
-    with torch.cuda.device(a.device):
-        _multiplier(a.device.index, _ELEMENTS[a.dtype])(a, b, c)
-    return c
-
-
-@hgemm.register_fake
-def _(a: Tensor, b: Tensor) -> Tensor:
-    torch._check(a.dim() == b.dim() == 2, lambda: "hgemm takes two matrices")
-    torch._check(a.shape[1] == b.shape[0], lambda: "hgemm: the inner sizes differ")
-    return a.new_empty(a.shape[0], b.shape[1])
-
-
-def _keep(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:  # noqa: ARG001
-    ctx.save_for_backward(*inputs)
-
-
-def _backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None]:
-    """Return the gradients: C' @ B^T and A^T @ C', for the operands that need them."""
-    a, b = ctx.saved_tensors
-    need_a, need_b = ctx.needs_input_grad
-    return hgemm(grad, b.t()) if need_a else None, hgemm(a.t(), grad) if need_b else None
-
-
-hgemm.register_autograd(_backward, setup_context=_keep)
-
-
-def computes(a: Tensor, b: Tensor) -> bool:
-    """Return whether the kernels take these operands."""
-    return (
-        a.is_cuda
-        and a.device == b.device
-        and a.dtype == b.dtype
-        and a.dtype in _ELEMENTS
-        and a.dim() == b.dim() == 2
-        and a.shape[1] == b.shape[0]
-        and min(*a.shape, *b.shape) > 0
-        and _capability(a.device.index) == _HOPPER
-    )
+    if torch.compiler.is_compiling() or torch.overrides.has_torch_function_variadic(a, b):
+        return OPERATOR(a, b)
+    product: Tensor = _DIRECT(a, b)
+    return product
 
 
 class Linear(nn.Module):
@@ -91,13 +96,3 @@ def replace_linears(model: nn.Module) -> nn.Module:
         else:
             replace_linears(child)
     return model
-
-
-@cache
-def _capability(device: int) -> tuple[int, int]:
-    return torch.cuda.get_device_capability(device)
-
-
-@cache
-def _multiplier(device: int, element: str) -> Multiplier:
-    return Multiplier(element, CACHE, tuned=tuned(torch.cuda.get_device_name(device)))

@@ -7,7 +7,7 @@ have to run in one stream, one after the other; dependent launches keep that ord
 import ctypes
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,139 +15,16 @@ from auxiliary import ADD_PARTS, ALIGN_ROWS, TRANSPOSE
 from cubins import CACHE, build
 from dots import BLOCK_WARPS, Dots
 from families import Tiling
-from ladder import (
-    BOX,
-    DATA_TYPES,
-    ELEMENT_BYTES,
-    PROGRAMMATIC_SERIALIZATION,
-    SMS,
-    SWIZZLE_128B,
-    Launch,
-    LaunchAttribute,
-    LaunchConfig,
-    Step,
-    call_driver,
-    kernel,
-    load,
-)
-from plans import CHUNK, Plan, Problem, as_read
+from ladder import BOX, ELEMENT_BYTES, SMS, Launch, Step, kernel, load
+from packing import OPERANDS, Copy, Matrix, TensorMap, arguments, configured, pointer, stored
+from plans import CHUNK, Plan, Problem, as_read, overlaps
 from slicings import Slicing
 
-CLUSTER_DIMENSION = 4  # CU_LAUNCH_ATTRIBUTE_*
-CAPTURE_MODE_RELAXED = 2  # CU_STREAM_CAPTURE_MODE_*
-STREAM_NON_BLOCKING = 1
-SWIZZLES = {16: 1, 32: 2, 64: SWIZZLE_128B}  # CU_TENSOR_MAP_SWIZZLE_32B, _64B
-PROMOTE_128B = 2
-"""What TMA fetches into L2 of each row of a box: its line. Of 256 bytes, half would be others'."""
 PITCH = 64
 """Copied rows begin at multiples of this many elements: 128 bytes, a line of L2."""
 COUNTERS = 1 << 16
 FLOAT_BYTES = 4
 WARP = 32
-
-
-@dataclass(frozen=True)
-class Matrix:
-    """A matrix in memory: rows of ``columns`` elements, ``pitch`` elements apart."""
-
-    address: int
-    rows: int
-    columns: int
-    pitch: int
-
-    @property
-    def aligned(self) -> bool:
-        """Whether TMA can read and write it."""
-        return self.address % 16 == 0 and (self.rows == 1 or self.pitch % CHUNK == 0)
-
-
-class TensorMap:
-    """The TMA descriptor of a matrix, with boxes of ``box_rows`` by 64 elements.
-
-    A box of 16, 32 or 64 columns is swizzled by as many bytes as its rows have; others are not.
-    """
-
-    def __init__(self, element: str, matrix: Matrix, box_rows: int, columns: int = BOX) -> None:
-        self._memory = (ctypes.c_byte * (128 + 64))()
-        self.address = -(-ctypes.addressof(self._memory) // 64) * 64  # it has to be aligned
-        pitch = -(-matrix.pitch // CHUNK) * CHUNK  # of a single row the pitch is never used
-        call_driver(
-            "cuTensorMapEncodeTiled",
-            ctypes.c_void_p(self.address),
-            DATA_TYPES[element],
-            ctypes.c_uint32(2),
-            ctypes.c_void_p(matrix.address),
-            (ctypes.c_uint64 * 2)(matrix.columns, matrix.rows),
-            (ctypes.c_uint64 * 1)(pitch * ELEMENT_BYTES),
-            (ctypes.c_uint32 * 2)(columns, box_rows),
-            (ctypes.c_uint32 * 2)(1, 1),
-            0,  # no interleave
-            SWIZZLES.get(columns, 0),
-            PROMOTE_128B,
-            0,  # what lies outside reads as zero
-        )
-
-
-class Copy(ctypes.Structure):
-    """The argument of align_rows: one matrix to copy."""
-
-    _fields_ = (
-        ("source", ctypes.c_void_p),
-        ("target", ctypes.c_void_p),
-        ("source_pitch", ctypes.c_int64),
-        ("target_pitch", ctypes.c_int64),
-        ("rows", ctypes.c_int),
-        ("columns", ctypes.c_int),
-    )
-
-
-def stored(tensor: Any) -> Matrix:
-    """Return how a two-dimensional tensor with unit stride along its rows lies."""
-    rows, columns = tensor.shape
-    pitch = tensor.stride(0) if rows > 1 else columns
-    return Matrix(tensor.data_ptr(), rows, columns, pitch)
-
-
-def enter_context(device: int) -> None:
-    """Make a device's primary context, torch's, current in a thread that has none.
-
-    The runtime does that when it first needs one, the driver's functions do not; autograd computes
-    gradients in threads of its own.
-    """
-    context, handle = ctypes.c_void_p(), ctypes.c_int()
-    call_driver("cuCtxGetCurrent", ctypes.byref(context))
-    if not context.value:
-        call_driver("cuDeviceGet", ctypes.byref(handle), device)
-        call_driver("cuDevicePrimaryCtxRetain", ctypes.byref(context), handle)
-        call_driver("cuCtxSetCurrent", context)
-
-
-class Workspace:
-    """At least ``count`` zeroed bytes from the driver, never freed: a CUDA graph may use them.
-
-    torch's allocator would take them from the graph's pool where one is being captured, and count
-    them as the graph's. Sizes are powers of two, so that all that a growing workspace left behind
-    is no more than the last.
-    """
-
-    def __init__(self, count: int) -> None:
-        size = ctypes.c_size_t(1 << (count - 1).bit_length())
-        address, stream = ctypes.c_uint64(), ctypes.c_void_p()
-        mode = ctypes.c_int(CAPTURE_MODE_RELAXED)
-        call_driver("cuThreadExchangeStreamCaptureMode", ctypes.byref(mode))
-        try:
-            call_driver("cuMemAlloc_v2", ctypes.byref(address), size)
-            call_driver("cuStreamCreate", ctypes.byref(stream), STREAM_NON_BLOCKING)
-            call_driver("cuMemsetD8Async", address, 0, size, stream)
-            call_driver("cuStreamSynchronize", stream)
-            call_driver("cuStreamDestroy_v2", stream)
-        finally:
-            call_driver("cuThreadExchangeStreamCaptureMode", ctypes.byref(mode))
-        self._address = address.value
-
-    def data_ptr(self) -> int:
-        """Return where it begins."""
-        return self._address
 
 
 def zeros(count: int) -> Any:
@@ -157,38 +34,11 @@ def zeros(count: int) -> Any:
     return torch.zeros(count, dtype=torch.uint8, device="cuda")
 
 
-def arguments(values: Sequence[Any]) -> tuple[Any, list[Any]]:
-    """Return the array of addresses that a launch takes, and what has to outlive it."""
-    pointers = [
-        value.address if isinstance(value, TensorMap) else ctypes.addressof(value)
-        for value in values
-    ]
-    return (ctypes.c_void_p * len(pointers))(*pointers), list(values)
-
-
-def configured(step: Step, blocks: int, cluster: int, *, pdl: bool) -> LaunchConfig:
-    """Return a launch's configuration; ``cluster``: its blocks, if chosen at launch, else 0."""
-    attributes = (LaunchAttribute * 2)()
-    count = 0
-
-    def put(identity: int, *numbers: int) -> None:
-        nonlocal count
-        attributes[count].id = identity
-        value = count * ctypes.sizeof(LaunchAttribute) + LaunchAttribute.number.offset
-        (ctypes.c_uint * len(numbers)).from_buffer(attributes, value)[:] = numbers
-        count += 1
-
-    if pdl:
-        put(PROGRAMMATIC_SERIALIZATION, 1)
-    if cluster:
-        put(CLUSTER_DIMENSION, cluster, 1, 1)
-    first = ctypes.cast(attributes, ctypes.POINTER(LaunchAttribute))
-    return LaunchConfig((blocks, 1, 1), (step.threads, 1, 1), step.shared_bytes, None, first, count)
-
-
 class Library:
     """Builds, loads and binds kernels for one element type on torch's current device.
 
+    ``pdl``: whether kernels may start while the one before them in the stream ends (programmatic
+    dependent launch); None: those of problems that gain by it, see ``plans.overlaps``.
     ``functions``: loaded kernels by name, which libraries of one device and type can share.
     ``allocate``: returns zeroed memory of a number of bytes, with torch's ``data_ptr``.
     """
@@ -198,7 +48,7 @@ class Library:
         element: str,
         cache: Path = CACHE,
         *,
-        pdl: bool = True,
+        pdl: bool | None = None,
         functions: dict[str, ctypes.c_void_p] | None = None,
         allocate: Callable[[int], Any] = zeros,
     ) -> None:
@@ -206,31 +56,33 @@ class Library:
         self._allocate = allocate
         self._functions = {} if functions is None else functions
         self._memory: dict[str, tuple[int, Any]] = {}
-        self._rungs: dict[str, Any] = {}
+        self._rungs: dict[tuple[str, bool], Any] = {}
 
     def bind(self, plan: Plan, problem: Problem, a: Any, b: Any, c: Any) -> list[Launch]:
         """Return the launches that compute ``c``; ``a`` and ``b`` as the layout says they lie."""
         if isinstance(plan.config, Step):
-            return [self._rung(plan.config, a, b, c)]
+            return [self._rung(replace(plan.config, pdl=self._overlaps(problem)), a, b, c)]
         read = as_read(problem)
-        lie = zip(map(stored, (a, b)), problem.layout, read.layout, strict=True)
+        of_a, of_b, of_c = map(stored, (a, b, c), OPERANDS)
         matrices = [
-            matrix if was == now else Matrix(matrix.address, 1, matrix.rows, matrix.rows)
-            for matrix, was, now in lie
+            matrix
+            if was == now
+            else replace(matrix, rows=1, columns=matrix.rows, pitch=matrix.rows)
+            for matrix, was, now in zip((of_a, of_b), problem.layout, read.layout, strict=True)
         ]
         launches = []
         if any(plan.copied):
-            launch, matrices = self._copies(plan.copied, matrices)
+            launch, matrices = self._copies(plan.copied, read, matrices)
             launches.append(launch)
         if isinstance(plan.config, Slicing) and plan.config.transposed:
             narrow = 0 if plan.config.few_rows else 1
-            launch, matrices[narrow] = self._transposed("ab"[narrow], matrices[narrow])
+            launch, matrices[narrow] = self._transposed(OPERANDS[narrow], read, matrices[narrow])
             launches.append(launch)
         make = self._dotted if isinstance(plan.config, Dots) else self._sliced
         if isinstance(plan.config, Tiling):
             make = self._split if plan.config.kernel == "split_k" else self._stream
-        launches.append(make(plan, read, *matrices, stored(c)))
-        return [*launches, self._sum(plan, read, stored(c))] if plan.added else launches
+        launches.append(make(plan, read, *matrices, of_c))
+        return [*launches, self._sum(plan, read, of_c)] if plan.added else launches
 
     def run(self, plan: Plan, problem: Problem) -> Callable[[Any, Any, Any], None]:
         """Return the plan as a function of a, b and c, on torch's current stream."""
@@ -262,15 +114,21 @@ class Library:
             self._memory[name] = count, memory
         return memory
 
+    def _overlaps(self, problem: Problem) -> bool:
+        return overlaps(problem) if self._pdl is None else self._pdl
+
     def _rung(self, step: Step, a: Any, b: Any, c: Any) -> Launch:
-        if step.name not in self._rungs:
-            step = replace(step, pdl=self._pdl)
-            self._rungs[step.name] = kernel(step, self._element, self._cache)
-        launch: Launch = self._rungs[step.name].bind(a, b, c)
+        """Return the launch of a step of problem 4, whose arguments begin with A, B and C."""
+        key = step.name, step.pdl
+        if key not in self._rungs:
+            self._rungs[key] = kernel(step, self._element, self._cache)
+        launch: Launch = self._rungs[key].bind(a, b, c)
+        for value, operand in zip(launch.keep, OPERANDS, strict=False):
+            value.operand = operand
         return launch
 
     def _copies(
-        self, which: tuple[bool, bool], matrices: list[Matrix]
+        self, which: tuple[bool, bool], problem: Problem, matrices: list[Matrix]
     ) -> tuple[Launch, list[Matrix]]:
         """Return the launch that copies the matrices in ``which``, and how all then lie."""
         results, copies, blocks, keep = list(matrices), [], [], []
@@ -278,27 +136,28 @@ class Library:
             if not which[index]:
                 continue
             pitch = -(-matrix.columns // PITCH) * PITCH
-            memory = self._workspace("ab"[index], matrix.rows * pitch * ELEMENT_BYTES)
+            memory = self._workspace(OPERANDS[index], matrix.rows * pitch * ELEMENT_BYTES)
             keep.append(memory)
             results[index] = Matrix(memory.data_ptr(), matrix.rows, matrix.columns, pitch)
             sizes = matrix.pitch, pitch, matrix.rows, matrix.columns
             copies.append(Copy(matrix.address, memory.data_ptr(), *sizes))
+            copies[-1].operand = matrix.operand
             chunks = matrix.rows * -(-matrix.columns // ALIGN_ROWS.tile[1])
             blocks.append(-(-chunks // (ALIGN_ROWS.threads * ALIGN_ROWS.tile[0])))
         parameters, kept = arguments([copies[0], copies[-1], ctypes.c_int(blocks[0])])
-        config = configured(ALIGN_ROWS, sum(blocks), 0, pdl=self._pdl)
+        config = configured(ALIGN_ROWS, sum(blocks), 0, pdl=self._overlaps(problem))
         return Launch(self._function(ALIGN_ROWS), config, parameters, [*kept, *keep]), results
 
-    def _transposed(self, name: str, matrix: Matrix) -> tuple[Launch, Matrix]:
+    def _transposed(self, name: str, problem: Problem, matrix: Matrix) -> tuple[Launch, Matrix]:
         """Return the launch that copies a matrix transposed, and how the copy lies."""
         pitch = -(-matrix.rows // PITCH) * PITCH
         memory = self._workspace(name, matrix.columns * pitch * ELEMENT_BYTES)
-        addresses = map(ctypes.c_void_p, (matrix.address, memory.data_ptr()))
+        addresses = pointer(matrix), ctypes.c_void_p(memory.data_ptr())
         pitches = map(ctypes.c_int64, (matrix.pitch, pitch))
         sizes = map(ctypes.c_int, (matrix.rows, matrix.columns))
         parameters, keep = arguments([*addresses, *pitches, *sizes])
         blocks = -(-matrix.rows // TRANSPOSE.tile[0])
-        config = configured(TRANSPOSE, blocks, 0, pdl=self._pdl)
+        config = configured(TRANSPOSE, blocks, 0, pdl=self._overlaps(problem))
         launch = Launch(self._function(TRANSPOSE), config, parameters, [*keep, memory])
         return launch, Matrix(memory.data_ptr(), matrix.columns, matrix.rows, pitch)
 
@@ -315,10 +174,10 @@ class Library:
         stores = (TensorMap(self._element, c, stored_rows, stored_columns),) if c.aligned else maps
         maps.append(stores[0])
         counted = None if plan.added else counters.data_ptr()
-        pointers = [c.address, parts.data_ptr(), counted]
+        pointers = [pointer(c), *map(ctypes.c_void_p, (parts.data_ptr(), counted))]
         numbers = map(ctypes.c_int, (*plan.computed(problem).shape, plan.spread))
-        parameters, keep = arguments([*maps, *map(ctypes.c_void_p, pointers), *numbers])
-        config = configured(step, plan.units * cluster, 0, pdl=self._pdl)
+        parameters, keep = arguments([*maps, *pointers, *numbers])
+        config = configured(step, plan.units * cluster, 0, pdl=self._overlaps(problem))
         return Launch(self._function(step), config, parameters, [*keep, parts, counters])
 
     def _operands(
@@ -334,10 +193,10 @@ class Library:
         operands = (b, a) if plan.swapped else (a, b)
         maps = self._operands(step, operands, step.box_rows[:2])
         numbers = map(ctypes.c_int, plan.computed(problem).shape)
-        parameters, keep = arguments([*maps, ctypes.c_void_p(c.address), *numbers])
+        parameters, keep = arguments([*maps, pointer(c), *numbers])
         sharing = math.prod(step.cluster)
         cluster = plan.units // plan.spread * sharing
-        config = configured(step, plan.units * sharing, cluster, pdl=self._pdl)
+        config = configured(step, plan.units * sharing, cluster, pdl=self._overlaps(problem))
         return Launch(self._function(step), config, parameters, keep)
 
     def _sum(self, plan: Plan, problem: Problem, c: Matrix) -> Launch:
@@ -351,11 +210,11 @@ class Library:
         count, fours = plan.units // plan.spread, down * across * tile_m * tile_n // 4
         parts = self._workspace("parts", count * fours * 4 * FLOAT_BYTES)
         groups = adding_groups(fours, count)
-        pointers = map(ctypes.c_void_p, (parts.data_ptr(), c.address))
+        pointers = ctypes.c_void_p(parts.data_ptr()), pointer(c)
         sizes = m, n, tile_m, tile_n, across, fours, count, groups
         parameters, keep = arguments([*pointers, *map(ctypes.c_int, sizes)])
         blocks = -(-fours * groups // ADD_PARTS.threads)
-        config = configured(ADD_PARTS, blocks, 0, pdl=self._pdl)
+        config = configured(ADD_PARTS, blocks, 0, pdl=self._overlaps(problem))
         return Launch(self._function(ADD_PARTS), config, parameters, [*keep, parts])
 
     def _sliced(self, plan: Plan, problem: Problem, a: Matrix, b: Matrix, c: Matrix) -> Launch:
@@ -375,14 +234,13 @@ class Library:
         shared = plan.spread * tiles * step.tile[0] * step.tile[1] * FLOAT_BYTES
         parts = self._workspace("parts", shared if plan.spread > 1 else 1)
         counters = self._workspace("counters", COUNTERS)
-        addresses = [matrix.address for matrix in (x, y, c)]
-        values = [encoded or unused for encoded in maps]
-        values += map(ctypes.c_void_p, [*addresses, parts.data_ptr(), counters.data_ptr()])
+        values = [*(encoded or unused for encoded in maps), *map(pointer, (x, y, c))]
+        values += map(ctypes.c_void_p, (parts.data_ptr(), counters.data_ptr()))
         values += [ctypes.c_int64(matrix.pitch) for matrix in (x, y, c)]
         sizes = wide, narrow, k, plan.spread, apart
         parameters, keep = arguments([*values, *map(ctypes.c_int, sizes)])
         blocks = tiles * plan.spread * plan.units
-        config = configured(step, blocks, plan.units, pdl=self._pdl)
+        config = configured(step, blocks, plan.units, pdl=self._overlaps(problem))
         return Launch(self._function(step), config, parameters, [*keep, parts, counters])
 
     def _dotted(self, plan: Plan, problem: Problem, a: Matrix, b: Matrix, c: Matrix) -> Launch:
@@ -391,11 +249,11 @@ class Library:
         x, y, wide, narrow = (b, a, n, m) if few_rows else (a, b, m, n)
         tiles = dots_tiles(x, wide, step, plan.spread)
         strides = (1, c.pitch) if few_rows else (c.pitch, 1)
-        values = [*map(ctypes.c_void_p, [x.address, y.address, c.address])]
+        values = [*map(pointer, (x, y, c))]
         values += map(ctypes.c_int64, (x.pitch, y.pitch, *strides))
         parameters, keep = arguments([*values, *map(ctypes.c_int, (wide, narrow, k, plan.spread))])
         cluster = plan.units if plan.units > 1 else 0
-        config = configured(step, tiles * plan.units, cluster, pdl=self._pdl)
+        config = configured(step, tiles * plan.units, cluster, pdl=self._overlaps(problem))
         config.grid[1] = -(-narrow // step.tile[1])
         return Launch(self._function(step), config, parameters, keep)
 

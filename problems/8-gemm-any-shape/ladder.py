@@ -33,6 +33,7 @@ from launch import (
     Launch,
     LaunchAttribute,
     LaunchConfig,
+    driver,
     load,
 )
 from launch import call as call_driver
@@ -79,6 +80,7 @@ __all__ = [
     "call_cublaslt",
     "call_driver",
     "command",
+    "driver",
     "ended",
     "handle",
     "kernel",

@@ -5,29 +5,32 @@ before the model's.
 """
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from cubins import CACHE
 from device import peak_bandwidth
-from general import Library, Workspace, enter_context
+from general import Library
 from ladder import MAX_BOUND, Launch
 from model import choose
+from packing import Workspace, enter_context
 from plans import CHUNK, Plan, Problem, describe, plans
 
 TUNED = Path(__file__).parent / "tuned.json"
+ELEMENTS = {"torch.bfloat16": "bf16", "torch.float16": "fp16"}
+HOPPER = (9, 0)
+"""The compute capability that the kernels are built for."""
 
 
 class Multiplier:
     """Computes products on torch's current device; each stream has a workspace of its own.
 
-    ``pdl``: whether kernels may start while the one before them in the stream ends (programmatic
-    dependent launch). ``tuned``: measured plans' names by ``key``.
+    ``tuned``: measured plans' names by ``key``.
     """
 
-    def __init__(
-        self, element: str, cache: Path, *, pdl: bool = True, tuned: dict[str, str] | None = None
-    ) -> None:
-        self._element, self._cache, self._pdl = element, cache, pdl
+    def __init__(self, element: str, cache: Path, *, tuned: dict[str, str] | None = None) -> None:
+        self._element, self._cache = element, cache
         self._tuned = tuned or {}
         self._functions: dict[str, Any] = {}
         self._libraries: dict[int, Library] = {}
@@ -46,7 +49,7 @@ class Multiplier:
         if launches is None:
             if len(self._bound) >= MAX_BOUND:
                 self._bound.clear()
-            launches = self._bound[key] = self._bind(stream, a, b, c)
+            launches = self._bound[key] = self.bind(stream, a, b, c)
         for launch in launches:
             launch(stream)
 
@@ -58,13 +61,13 @@ class Multiplier:
             self._plans[problem] = by_name.get(name or "") or choose(problem, peak_bandwidth())
         return self._plans[problem]
 
-    def _bind(self, stream: int, a: Any, b: Any, c: Any) -> list[Launch]:
+    def bind(self, stream: int, a: Any, b: Any, c: Any) -> list[Launch]:
+        """Return the launches of ``c = a @ b`` on a stream, of its handle; a context is current."""
         library = self._libraries.get(stream)
         if library is None:
             library = self._libraries[stream] = Library(
                 self._element,
                 self._cache,
-                pdl=self._pdl,
                 functions=self._functions,
                 allocate=Workspace,
             )
@@ -78,6 +81,42 @@ class Multiplier:
         packed = all(matrix.is_contiguous() for matrix in matrices)
         problem = Problem(shape, layout, tuple(map(_based, matrices)), packed)
         return library.bind(self.plan(problem), problem, *kept, c)
+
+
+def computes(a: Any, b: Any) -> bool:
+    """Return whether the kernels take these tensors."""
+    return (
+        a.is_cuda
+        and a.device == b.device
+        and a.dtype == b.dtype
+        and element(a.dtype) is not None
+        and a.dim() == b.dim() == 2
+        and a.shape[1] == b.shape[0]
+        and min(*a.shape, *b.shape) > 0
+        and capability(a.device.index) == HOPPER
+    )
+
+
+@cache
+def element(dtype: Any) -> str | None:
+    """Return the kernels' name of a tensor's type; None if they do not compute it."""
+    return ELEMENTS.get(str(dtype))
+
+
+@cache
+def capability(device: int) -> tuple[int, int]:
+    """Return a GPU's compute capability."""
+    import torch
+
+    return torch.cuda.get_device_capability(device)
+
+
+@cache
+def multiplier(device: int, dtype: Any) -> Multiplier:
+    """Return what multiplies on a GPU, with the choices measured there; ``computes`` is true."""
+    import torch
+
+    return Multiplier(ELEMENTS[str(dtype)], CACHE, tuned=tuned(torch.cuda.get_device_name(device)))
 
 
 def key(problem: Problem, element: str) -> str:

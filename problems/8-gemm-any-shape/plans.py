@@ -8,25 +8,28 @@ from itertools import product
 
 from dots import Dots, dotted, spreads
 from families import LAYOUTS, SPLITS, TILINGS, Tiling, tiled
-from ladder import BOX, CANDIDATES, SMS, Shape, Step
-from slicings import MOST_SLICES, WIDE, Slicing, narrow_sizes, sliced
+from ladder import BOX, CANDIDATES, ELEMENT_BYTES, SMS, Shape, Step
+from slicings import (
+    BLOCKS_AT_ONCE,
+    LEAST_STEPS,
+    MOST_SLICES,
+    WIDE,
+    Slicing,
+    narrow_sizes,
+    narrow_ways,
+    slice_counts,
+    sliced,
+)
 
 CHUNK = 8
 """Elements of 16 bytes, which rows that TMA reads or writes have to be a multiple of."""
 GPC = 16
 """Multiprocessors that a graphics processing cluster (GPC) has at least, but one of them only half
 as many. A cluster of blocks lies within one."""
-BLOCKS_AT_ONCE = 2
-"""Blocks of sliced for each multiprocessor beyond which it is not cut further."""
-MOST_WAVES, MOST_GROUPS = 4, 16
-"""Waves that groups of sliced's clusters fill at most: of four the last idles little. And groups of
-a tile for each block of a cluster: a block of the last group adds its rows of all groups."""
 MORE_TILES = 1.1
 """Times as many tiles that fill waves as cover a matrix, below which they are not worth a plan."""
 PARTS = (1, 2, 3, 4, 8)
 """Into how many parts split_k cuts K."""
-LEAST_STEPS = 2
-"""Steps of 64 of K that a part of a tile has at least."""
 FILLED = 0.5
 """The least share of its waves' tiles that C covers, for tiles that are to fit it closely."""
 LINE = 64
@@ -36,6 +39,11 @@ READ_AGAIN = 1536
 moves the operand once, the product reads it for each of their tiles."""
 SMALLEST = 64 * 128
 """Elements of the smallest tile: few others start as fast where C is smaller still."""
+STREAMED_BYTES, STREAMED_SIDE = 64 << 20, 64
+"""A product that reads more bytes and has at most so many rows or columns is a pass over weights. A
+launch of it that begins early streams them through L2 against the kernel that still runs. Measured
+on an H200: with 100 MB and more of weights and up to 64 rows a product takes up to a third longer
+with programmatic dependent launch (PDL), see the case real-layers."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +121,12 @@ def exchanged(problem: Problem) -> Problem:
     layout = "".join("t" if order == "n" else "n" for order in reversed(problem.layout))
     a, b, c = problem.based
     return replace(problem, shape=(n, m, k), layout=layout, based=(b, a, c))
+
+
+def overlaps(problem: Problem) -> bool:
+    """Return whether launches may begin while the kernel before them ends (PDL)."""
+    m, n, k = problem.shape
+    return ELEMENT_BYTES * (m + n) * k <= STREAMED_BYTES or min(m, n) > STREAMED_SIDE
 
 
 @dataclass(frozen=True)
@@ -339,7 +353,7 @@ def _slices(problem: Problem) -> Iterator[Plan]:
             continue
         x_tma, y_tma = (b, a) if few_rows else (a, b)
         rows_of_k = problem.layout[0] == "t" if few_rows else problem.layout[1] == "n"
-        for by_tma, transposed, copied in _narrow_ways(y_tma, turned=rows_of_k and few <= BOX):
+        for by_tma, transposed, copied in narrow_ways(y_tma, turned=rows_of_k and few <= BOX):
             sizes = narrow_sizes(rows_of_k=rows_of_k and not transposed, tma=by_tma)
             narrow = next((size for size in sizes if size >= few), sizes[-1])
             copies = (few_rows and copied, copied and not few_rows)
@@ -349,7 +363,7 @@ def _slices(problem: Problem) -> Iterator[Plan]:
                     down, across = -(-wide // of_size.wide), -(-few // size)
                     if of_size != slicing and down * across > 2 * BLOCKS_AT_ONCE * SMS:
                         continue  # tiles of 128 rows occupy all multiprocessors by themselves
-                    for groups, slices in _slice_counts(down * across, steps):
+                    for groups, slices in slice_counts(down * across, steps):
                         plan = Plan(of_size, groups, slices, copies)
                         yield plan
                         more = 0 if x_tma else _even_tiles(wide, down, across * groups, slices)
@@ -368,33 +382,3 @@ def _even_tiles(wide: int, down: int, clusters: int, slices: int) -> int:
     most = min(waves * at_once // clusters, 2 * down)
     tiles = -(-wide // -(-wide // max(most, down)))
     return tiles if waves <= BLOCKS_AT_ONCE and tiles >= MORE_TILES * down else 0
-
-
-def _narrow_ways(by_tma: bool, *, turned: bool) -> Iterator[tuple[bool, bool, bool]]:
-    """Yield how sliced reads its narrow operand: by TMA, from a transposed or an aligned copy.
-
-    ``by_tma``: TMA reads it as it lies. ``turned``: its rows are rows of k, and it is narrow.
-    """
-    yield by_tma, False, False
-    if not by_tma:
-        yield True, False, True
-    if turned:
-        yield True, True, False
-
-
-def _slice_counts(tiles: int, steps: int) -> Iterator[tuple[int, int]]:
-    """Yield into how many groups and slices to cut K.
-
-    Slices are powers of two, of up to two blocks a multiprocessor. Several groups fill waves of one
-    block a multiprocessor: up to ``MOST_WAVES`` of one or two slices, two of the most slices.
-    """
-    for power in range(MOST_SLICES.bit_length()):
-        slices = 1 << power
-        few = tiles * slices <= BLOCKS_AT_ONCE * SMS
-        if slices == 1 or (few and steps >= slices * LEAST_STEPS):
-            yield 1, slices
-    cuts = set()
-    for slices, waves in (1, MOST_WAVES), (2, MOST_WAVES), (MOST_SLICES, BLOCKS_AT_ONCE):
-        most = min(steps // (slices * LEAST_STEPS), MOST_GROUPS * slices)
-        cuts |= {(min(most, SMS * n // (tiles * slices)), slices) for n in range(1, waves + 1)}
-    yield from sorted((groups, slices) for groups, slices in cuts if groups > 1)

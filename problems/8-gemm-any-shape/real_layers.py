@@ -1,11 +1,12 @@
-"""Time linear layers of served models: the operator with and without dependent launches, cuBLAS.
+"""Time linear layers of served models: the operator, its plans with dependent launches, cuBLAS.
 
 The cells of the case ``real-layers`` run it. The contenders of a shape are interleaved as those of
-the other cases (pooled.py): the operator as it dispatches, its plan without programmatic dependent
-launch (PDL), ``torch.mm`` and the candidates of cuBLASLt. No L2 holds such weights, and operands
-rotate, so every launch reads them from memory. PDL acts between launches of one graph, so each has
-several, also where a single set of operands exceeds L2. Where rows of an operand or of C begin
-elsewhere than at multiples of 16 bytes, cuBLAS on padded rows is a contender as well.
+the other cases (pooled.py): the operator as it dispatches, its plan with programmatic dependent
+launch (PDL), ``torch.mm`` and the candidates of cuBLASLt. Where ``plans.overlaps`` allows PDL, the
+first two are the same launches. No L2 holds such weights, and operands rotate, so every launch
+reads them from memory. PDL acts between launches of one graph, so each has several, also where a
+single set of operands exceeds L2. Where rows of an operand or of C begin elsewhere than at
+multiples of 16 bytes, cuBLAS on padded rows is a contender as well.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -58,8 +59,8 @@ ELEMENTS = 1 << 30
 """Numbers in each of two pools of operands: the largest weights fit, and rotate."""
 LAUNCHES = 6
 """Launches of a graph at least."""
-OPERATOR, WAITING, VIEW, COPIED = "operator", "waiting", "view", "copied"
-"""Contenders: the operator, its plan without PDL; on padded rows the result a view, or copied."""
+OPERATOR, EARLY, VIEW, COPIED = "operator", "early", "view", "copied"
+"""Contenders: the operator, its plan with PDL; on padded rows the result a view, or copied."""
 FEW, ALL = "few rows", "all"
 
 
@@ -116,7 +117,7 @@ class Timing:
         self._element, self._regime = element, regime
         self._pools = [OperandPool(element, ELEMENTS) for _ in range(2)]
         self._operator = Multiplier(element, CACHE)
-        self._waiting = Library(element, CACHE, pdl=False)
+        self._early = Library(element, CACHE, pdl=True)
 
     def row(self, shape: Shape) -> Row:
         """Return the µs of a shape's contenders; SystemExit if the operator's product is wrong."""
@@ -127,7 +128,7 @@ class Timing:
         def multiplied(a: Any, b: Any, c: Any) -> None:
             self._operator(*oriented(problem, a, b), c)
 
-        ours: dict[str, Run] = {OPERATOR: multiplied, WAITING: self._waiting.run(plan, problem)}
+        ours: dict[str, Run] = {OPERATOR: multiplied, EARLY: self._early.run(plan, problem)}
         for name, run in ours.items():
             if wrong := reference.of(run)["wrong"]:
                 raise SystemExit(f"{describe(problem)}: {name}, {plan.name}: {wrong}")
@@ -170,7 +171,7 @@ def series(finals: dict[str, Series]) -> dict[str, Series]:
     """Return a shape's times in µs and their ratios, a value a round.
 
     ``over_library``: the fastest of torch.mm and cuBLASLt's candidates over the operator;
-    ``pdl_cost``: the operator over its plan without PDL; ``pad_gain``: the operator over cuBLAS on
+    ``pdl_cost``: its plan with PDL over the operator; ``pad_gain``: the operator over cuBLAS on
     padded rows, whose result is a view.
     """
     ours = finals[OPERATOR]
@@ -178,9 +179,9 @@ def series(finals: dict[str, Series]) -> dict[str, Series]:
     library = min((finals["torch"], *candidates), key=median)
     found = {
         "over_library": _ratio(library, ours),
-        "pdl_cost": _ratio(ours, finals[WAITING]),
+        "pdl_cost": _ratio(finals[EARLY], ours),
         "operator_us": ours,
-        "waiting_us": finals[WAITING],
+        "early_us": finals[EARLY],
         "torch_us": finals["torch"],
     }
     if candidates:

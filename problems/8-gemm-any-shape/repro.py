@@ -2,14 +2,14 @@
 
 Run by ``harness run 8``; ``--dry-run`` prints the command and environment of each cell. A cell of
 many shapes measures as many as its time allows, as ``measure_shapes.py`` does: the contenders of a
-shape run interleaved in one process, and a worker that hangs is replaced.
+shape run interleaved in one process, and a worker that hangs is replaced. What calls the operator
+imports it late: that compiles it.
 """
 
 import json
 import math
 from argparse import Namespace
 
-import check_operator
 import copies
 import cutlass_matmul
 import limits
@@ -18,7 +18,6 @@ import torch
 from cubins import CACHE
 from device import highest_clock
 from fit import VALIDATION
-from gemm import hgemm
 from measure_shapes import LOG, Session
 from measuring import oriented
 from plans import Problem, describe, understood
@@ -97,9 +96,14 @@ def check(cell: Cell) -> None:
 
 
 def operator(cell: Cell) -> None:
-    """State the operator's errors, and how many of opcheck's tests fail."""
+    """State the operator's errors, how many of opcheck's tests fail, and what the host can call."""
+    import check_operator
+    import host_calls
+
     with cell.exclusively():
         worst, verdicts = check_operator.checked()
+        rates = host_calls.measured(cell.params["element"])
+    host_calls.keep(cell, rates)
     for name, error in worst.items():
         cell.fact(f"error.{name}", error)
     cell.fact("largest_operator_error", max(worst.values()))
@@ -141,6 +145,8 @@ def steps(cell: Cell) -> None:
 
 def one(cell: Cell) -> None:
     """Hand one product of one side over to the capture."""
+    from gemm import hgemm
+
     problem = understood(cell.params["problem"])
     a, b, _ = OperandPool(cell.params["element"], 1 << 28).sets(problem)[0]
     left, right = oriented(problem, a, b)

@@ -1,8 +1,9 @@
 """The configurations of sliced: a few rows or columns of C, with K cut into slices."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ladder import BOX, ELEMENT_BYTES, HOPPER, MAX_SHARED, Step, ring_bytes
+from ladder import BOX, ELEMENT_BYTES, HOPPER, MAX_SHARED, SMS, Step, ring_bytes
 
 MOST_SLICES = 8
 """The largest cluster that every device launches."""
@@ -10,6 +11,13 @@ WIDE = 128
 """The most rows of a tile of sliced."""
 NARROW = (8, 16, 32, 64, 128)
 """Columns of a tile of sliced: of C's rows, if they are few, or of its columns."""
+BLOCKS_AT_ONCE = 2
+"""Blocks of sliced for each multiprocessor beyond which it is not cut further."""
+MOST_WAVES, MOST_GROUPS = 4, 16
+"""Waves that groups of sliced's clusters fill at most: of four the last idles little. And groups of
+a tile for each block of a cluster: a block of the last group adds its rows of all groups."""
+LEAST_STEPS = 2
+"""Steps of 64 of K that a part of a tile has at least."""
 
 
 @dataclass(frozen=True)
@@ -115,3 +123,33 @@ def narrow_sizes(*, rows_of_k: bool, tma: bool) -> tuple[int, ...]:
     """
     least = (NARROW[1] if tma else BOX) if rows_of_k else NARROW[0]
     return tuple(size for size in NARROW if size >= least)
+
+
+def narrow_ways(by_tma: bool, *, turned: bool) -> Iterator[tuple[bool, bool, bool]]:
+    """Yield how sliced reads its narrow operand: by TMA, from a transposed or an aligned copy.
+
+    ``by_tma``: TMA reads it as it lies. ``turned``: its rows are rows of k, and it is narrow.
+    """
+    yield by_tma, False, False
+    if not by_tma:
+        yield True, False, True
+    if turned:
+        yield True, True, False
+
+
+def slice_counts(tiles: int, steps: int) -> Iterator[tuple[int, int]]:
+    """Yield into how many groups and slices to cut K.
+
+    Slices are powers of two, of up to two blocks a multiprocessor. Several groups fill waves of one
+    block a multiprocessor: up to ``MOST_WAVES`` of one or two slices, two of the most slices.
+    """
+    for power in range(MOST_SLICES.bit_length()):
+        slices = 1 << power
+        few = tiles * slices <= BLOCKS_AT_ONCE * SMS
+        if slices == 1 or (few and steps >= slices * LEAST_STEPS):
+            yield 1, slices
+    cuts = set()
+    for slices, waves in (1, MOST_WAVES), (2, MOST_WAVES), (MOST_SLICES, BLOCKS_AT_ONCE):
+        most = min(steps // (slices * LEAST_STEPS), MOST_GROUPS * slices)
+        cuts |= {(min(most, SMS * n // (tiles * slices)), slices) for n in range(1, waves + 1)}
+    yield from sorted((groups, slices) for groups, slices in cuts if groups > 1)

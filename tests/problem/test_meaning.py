@@ -56,6 +56,7 @@ def digest(suffix: str, text: str, folder: Path) -> str:
         (".cu", CUDA, "void add(float* out,", "void\n    add(\n  float *out,"),
         (".cuh", CUDA, "#define WIDE 64", "#define WIDE   \\\n  64"),
         (".cuh", CUDA, "((a) + (b))\n", "((a)+(b))\n\n"),
+        (".cpp", CUDA, " // columns", ""),
         (".json", '{"a": 1, "b": [2]}', '"a": 1, "b": [2]', '"b": [\n2], "a": 1'),
     ],
 )

@@ -29,6 +29,7 @@ def folder(tmp_path: Path, text: str = LOCKED) -> Path:
     (made / "env" / "x.lock").write_text("torch==2.9.0\n    # via nothing\n")
     (made / "kernels").mkdir(exist_ok=True)
     (made / "kernels" / "ring.cuh").write_text("int a; // one\n")
+    (made / "operator.cpp").write_text("int a; // one\n")
     (tmp_path / "workloads").mkdir(exist_ok=True)
     (tmp_path / "workloads" / "decoder.py").write_text("LAYERS = 2\n")
     return made
@@ -43,7 +44,7 @@ def recorded(problem: Problem) -> Origin:
 
 
 def test_each_part_has_a_name_that_readers_know(tmp_path: Path) -> None:
-    scripts = ["repro.py", "kernels/ring.cuh", "workloads/decoder.py"]
+    scripts = ["repro.py", "kernels/ring.cuh", "operator.cpp", "workloads/decoder.py"]
     assert [*state(problem(tmp_path))] == [
         *scripts,
         "lock env/x.lock",
@@ -96,6 +97,7 @@ def test_a_change_of_the_manifest(old: str, new: str, changed: list[str], tmp_pa
         ("9-example/new.py", "N = 5\n", []),
         ("9-example/repro.py", SCRIPT.replace("4", "5"), ["repro.py"]),
         ("9-example/kernels/ring.cuh", "int b;\n", ["kernels/ring.cuh"]),
+        ("9-example/operator.cpp", "int b;\n", ["operator.cpp"]),
         ("9-example/env/x.lock", "torch==2.9.1\n", ["lock env/x.lock"]),
         ("workloads/decoder.py", "LAYERS = 3\n", ["workloads/decoder.py"]),
     ],

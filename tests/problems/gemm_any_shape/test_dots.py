@@ -164,7 +164,7 @@ def test_products_are_right_and_nothing_outside_is_touched(
         pitch_c = (w if few_rows else s) + source.choice((0, 3))
         ways = 8 if x_mn else source.choice((1, 2, 4, 8))
         slices = source.choice((1, 2, 4, 8)) if ways == 8 else 1
-        matrix = general.Matrix(x_first * ladder.ELEMENT_BYTES, 0, 0, pitch_x)
+        matrix = module("packing").Matrix(x_first * ladder.ELEMENT_BYTES, 0, 0, pitch_x)
         tiles = general.dots_tiles(matrix, w, step, ways)
         values = (w, s, k, pitch_x, x_first, pitch_y, y_first, pitch_c, c_first)
         assert c_first + pitch_c * max(w, s) < 1 << 19

@@ -28,6 +28,11 @@ def fit(module: Callable[[str], ModuleType]) -> ModuleType:
     return module("fit")
 
 
+@pytest.fixture
+def timings(module: Callable[[str], ModuleType]) -> ModuleType:
+    return module("timings")
+
+
 @pytest.fixture(scope="module")
 def tuning(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The times that the committed fit rests on: whole where the store has them, or each 300th."""
@@ -133,29 +138,29 @@ print(model.choose(plans.Problem((16, 4096, 4096), {found[6]["problem"][-2:]!r})
 
 
 def test_a_problem_measured_twice_has_the_mean_of_its_times_at_the_first_clock(
-    fit: ModuleType,
+    timings: ModuleType,
 ) -> None:
     place = {"problem": "640x640x640:nn", "dram": 5e6}
     first = place | {"screen": {"a": 10.0, "b": 20.0, "e": 30.0}, "finals": {"a": [11.0]}}
     later = place | {"times": {"a": 5.5, "b": 10.0, "c": 6.0, "e": 18.0}}
     other = later | {"dram": 3e6}  # a GPU of other memory
-    assert fit.times([first, later, other]) == {
+    assert timings.times([first, later, other]) == {
         ("640x640x640:nn", 5e6, 0.0): {"a": 11.0, "b": 20.0, "c": 12.0, "e": 33.0},
         ("640x640x640:nn", 3e6, 0.0): {"a": 5.5, "b": 10.0, "c": 6.0, "e": 18.0},
     }
 
 
-def test_a_sweep_is_judged_by_another_of_the_same_plans(fit: ModuleType) -> None:
+def test_a_sweep_is_judged_by_another_of_the_same_plans(timings: ModuleType) -> None:
     place = {"problem": "640x640x640:nn", "dram": 5e6}
     first = place | {"times": {"a": 10.0, "b": 11.0, "c": 1.0}}
     second = place | {"times": {"a": 12.0, "b": 10.0, "d": 1.0}}
     third = place | {"times": {"a": 10.0, "b": 12.0}}
     alone = place | {"dram": 3e6, "times": {"a": 1.0, "b": 2.0}}
-    assert fit.regrets_of_sweeps([first, alone, second, third]) == [pytest.approx(0.2), 0.0]
+    assert timings.regrets_of_sweeps([first, alone, second, third]) == [pytest.approx(0.2), 0.0]
 
 
 def test_what_a_loaded_byte_draws_is_found_from_times_after_rests(
-    fit: ModuleType, module: Callable[[str], ModuleType]
+    fit: ModuleType, timings: ModuleType, module: Callable[[str], ModuleType]
 ) -> None:
     """In turn all plans have one clock; after a rest each its own, lower the more it loads."""
     plans, model = module("plans"), module("model")
@@ -171,28 +176,28 @@ def test_what_a_loaded_byte_draws_is_found_from_times_after_rests(
             name: clock * us * math.exp(weight * demands[name].loaded) for name, us in times.items()
         }
         found += [place | {"times": times}, place | {"rest_ms": 30.0, "times": alone}]
-    known = fit.times(found)
+    known = timings.times(found)
     in_turn = {place: times for place, times in known.items() if not place[-1]}
-    rested = fit.samples({place: times for place, times in known.items() if place[-1]})
+    rested = timings.samples({place: times for place, times in known.items() if place[-1]})
     assert len(in_turn) == len(rested) == 3
     assert fit.drawn(rested, in_turn) == pytest.approx(drawn, rel=0.02)
     assert fit.drawn([], in_turn) == 0.0
-    assert not fit.regrets_of_sweeps(found)
+    assert not timings.regrets_of_sweeps(found)
 
 
-def test_a_row_of_an_unknown_memory_is_named(fit: ModuleType, tmp_path: Path) -> None:
+def test_a_row_of_an_unknown_memory_is_named(timings: ModuleType, tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [{"problem": "8x8x8:nn", "dram": 5e6}, {"problem": "8x8x8:nn"}]
     path = Path(written(tmp_path / "time.jsonl", rows))
     with pytest.raises(SystemExit, match=r"time\.jsonl, line 2: no dram"):
-        fit.read(path)
+        timings.read(path)
 
 
 def test_no_reported_shape_is_fitted_to(
-    fit: ModuleType, module: Callable[[str], ModuleType], tuning: Path
+    timings: ModuleType, module: Callable[[str], ModuleType], tuning: Path
 ) -> None:
     shape = "x".join(map(str, module("shape_sets").reported()[0]))
-    assert not fit.times([{"problem": f"{shape}:nn", "times": {"a": 1.0}}])
-    kept = {fit.understood(row["problem"]).shape for row in fit.read(tuning)}
+    assert not timings.times([{"problem": f"{shape}:nn", "times": {"a": 1.0}}])
+    kept = {timings.understood(row["problem"]).shape for row in timings.read(tuning)}
     assert not kept & set(module("shape_sets").reported())
 
 
@@ -214,10 +219,10 @@ print(max(map(abs, off)), numpy.abs(theirs - aim).mean())
 
 
 def test_a_shape_is_left_out_in_all_its_layouts(
-    fit: ModuleType, module: Callable[[str], ModuleType]
+    fit: ModuleType, timings: ModuleType, module: Callable[[str], ModuleType]
 ) -> None:
     problem = module("plans").Problem
-    measured = [fit.Sample(problem(s, at), [], [], []) for s in SHAPES for at in ("nn", "tt")]
+    measured = [timings.Sample(problem(s, at), [], [], []) for s in SHAPES for at in ("nn", "tt")]
     judged = []
     for kept, out in fit.folds(measured):
         assert not {s.problem.shape for s in kept} & {s.problem.shape for s in out}
@@ -226,7 +231,7 @@ def test_a_shape_is_left_out_in_all_its_layouts(
 
 
 def test_regret_is_the_choice_over_the_best(
-    fit: ModuleType, module: Callable[[str], ModuleType]
+    fit: ModuleType, timings: ModuleType, module: Callable[[str], ModuleType]
 ) -> None:
     problem = module("plans").Problem((16, 4096, 4096))
     by, demand = module("model").Constants(), module("demand").demand
@@ -234,7 +239,7 @@ def test_regret_is_the_choice_over_the_best(
         module("plans").plans(problem), key=lambda p: module("model").us(demand(p, problem), by)
     )
     pair = [order[0], next(plan for plan in order if plan.config != order[0].config)]
-    sample = fit.Sample(problem, pair, [demand(plan, problem) for plan in pair], [15.0, 10.0])
+    sample = timings.Sample(problem, pair, [demand(plan, problem) for plan in pair], [15.0, 10.0])
     trees = module("trees")
     assert fit.regrets(by, trees.Forest(), [sample]) == [0.5]
     first, second = (row[0] for row in fit.seen(by, sample))  # log_us
@@ -309,11 +314,11 @@ def test_features_of_a_swapped_plan_are_those_of_the_transpose(
 
 
 def test_the_committed_choice_rests_on_the_committed_times(
-    module: Callable[[str], ModuleType], fit: ModuleType, tuning: Path
+    module: Callable[[str], ModuleType], fit: ModuleType, timings: ModuleType, tuning: Path
 ) -> None:
     """Of the shapes that it was fitted to, the dispatcher names a plan near the fastest."""
-    rows = fit.read(tuning)
-    measured = fit.samples(fit.times(rows[:: 10 if len(rows) > 1000 else 1]))
+    rows = timings.read(tuning)
+    measured = timings.samples(timings.times(rows[:: 10 if len(rows) > 1000 else 1]))
     model, trees = module("model"), module("trees")
     lost = fit.regrets(model.constants(), trees.forest(), measured)
     assert len(lost) > 50

@@ -17,6 +17,11 @@ def general(module: Callable[[str], ModuleType]) -> ModuleType:
     return module("general")
 
 
+@pytest.fixture
+def packing(module: Callable[[str], ModuleType]) -> ModuleType:
+    return module("packing")
+
+
 def attributes(config: object) -> list[tuple[int, ...]]:
     """Return each attribute as the integers of cuda.h's CUlaunchAttribute."""
     size = 72
@@ -45,13 +50,13 @@ def integers(launch: object, first: int, many: int) -> list[int]:
 
 
 def test_a_cluster_has_three_dimensions(
-    general: ModuleType, module: Callable[[str], ModuleType]
+    packing: ModuleType, module: Callable[[str], ModuleType]
 ) -> None:
-    config = general.configured(module("auxiliary").ALIGN_ROWS, 8, 4, pdl=True)
+    config = packing.configured(module("auxiliary").ALIGN_ROWS, 8, 4, pdl=True)
     dependent, cluster = attributes(config)
     assert (dependent[0], dependent[2]) == (6, 1)
     assert (cluster[0], cluster[2:5]) == (4, (4, 1, 1))
-    assert attributes(general.configured(module("auxiliary").ALIGN_ROWS, 8, 0, pdl=False)) == []
+    assert attributes(packing.configured(module("auxiliary").ALIGN_ROWS, 8, 0, pdl=False)) == []
 
 
 @pytest.mark.parametrize(
@@ -74,7 +79,7 @@ def test_a_cluster_has_three_dimensions(
     ],
 )
 def test_the_kernels_take_what_is_packed(kernel: str, types: list[str]) -> None:
-    """general.py packs these in this order: maps, pointers, pitches, sizes."""
+    """general.py binds these in this order: maps, pointers, pitches, sizes."""
     found = re.search(rf"\b{kernel}\((.*?)\) {{", source(f"{kernel}.cu"), re.DOTALL)
     assert found
     arguments = [
@@ -83,8 +88,8 @@ def test_the_kernels_take_what_is_packed(kernel: str, types: list[str]) -> None:
     assert [argument.rsplit(" ", 1)[0] for argument in arguments] == types
 
 
-def test_the_copy_is_laid_out_as_in_the_kernel(general: ModuleType) -> None:
-    sizes = [(name, ctypes.sizeof(kind)) for name, kind in general.Copy._fields_]
+def test_the_copy_is_laid_out_as_in_the_kernel(packing: ModuleType) -> None:
+    sizes = [(name, ctypes.sizeof(kind)) for name, kind in packing.Copy._fields_]
     assert sizes == [
         ("source", 8),
         ("target", 8),
@@ -95,15 +100,15 @@ def test_the_copy_is_laid_out_as_in_the_kernel(general: ModuleType) -> None:
     ]
 
 
-def test_rows_of_a_single_row_matrix_need_no_alignment(general: ModuleType) -> None:
-    assert general.Matrix(256, 1, 9, 9).aligned
-    assert not general.Matrix(256, 2, 9, 9).aligned
-    assert not general.Matrix(258, 2, 16, 16).aligned
+def test_rows_of_a_single_row_matrix_need_no_alignment(packing: ModuleType) -> None:
+    assert packing.Matrix(256, 1, 9, 9).aligned
+    assert not packing.Matrix(256, 2, 9, 9).aligned
+    assert not packing.Matrix(258, 2, 16, 16).aligned
 
 
 @pytest.mark.parametrize("current", [None, 7])
 def test_a_thread_without_a_context_gets_the_primary_one(
-    general: ModuleType, monkeypatch: pytest.MonkeyPatch, current: int | None
+    packing: ModuleType, monkeypatch: pytest.MonkeyPatch, current: int | None
 ) -> None:
     """Autograd's threads begin without one, and a tensor map cannot be encoded there."""
     calls = []
@@ -113,14 +118,14 @@ def test_a_thread_without_a_context_gets_the_primary_one(
         if name == "cuCtxGetCurrent":
             arguments[0]._obj.value = current  # type: ignore[attr-defined]
 
-    monkeypatch.setattr(general, "call_driver", driver)
-    general.enter_context(0)
+    monkeypatch.setattr(packing, "call_driver", driver)
+    packing.enter_context(0)
     entered = ["cuDeviceGet", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent"]
     assert calls == ["cuCtxGetCurrent", *([] if current else entered)]
 
 
 def test_a_workspace_is_zeroed_beside_a_capture(
-    general: ModuleType, monkeypatch: pytest.MonkeyPatch
+    packing: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A captured stream forbids allocations, and nothing may be recorded into its graph."""
     calls, mode = [], 0  # global, as torch.cuda.graph captures
@@ -132,22 +137,25 @@ def test_a_workspace_is_zeroed_beside_a_capture(
             exchanged = arguments[0]._obj  # type: ignore[attr-defined]
             mode, exchanged.value = exchanged.value, mode
         elif name == "cuMemAlloc_v2":
-            assert mode == general.CAPTURE_MODE_RELAXED
+            assert mode == packing.CAPTURE_MODE_RELAXED
             assert arguments[1].value == 128  # type: ignore[attr-defined]
             arguments[0]._obj.value = 4096  # type: ignore[attr-defined]
         elif name == "cuMemsetD8Async":
             assert [each.value for each in (arguments[0], arguments[2])] == [4096, 128]  # type: ignore[attr-defined]
 
-    monkeypatch.setattr(general, "call_driver", driver)
-    assert general.Workspace(100).data_ptr() == 4096
+    monkeypatch.setattr(packing, "call_driver", driver)
+    assert packing.Workspace(100).data_ptr() == 4096
     assert mode == 0
     assert calls.index("cuMemsetD8Async") < calls.index("cuStreamSynchronize")
 
 
 def test_what_adds_parts_reads_what_was_left(
-    general: ModuleType, module: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
+    general: ModuleType,
+    packing: ModuleType,
+    module: Callable[[str], ModuleType],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(general, "call_driver", lambda *_: None)
+    monkeypatch.setattr(packing, "call_driver", lambda *_: None)
     monkeypatch.setattr(general.Library, "_function", lambda *_: ctypes.c_void_p(1))
     allocated: list[int] = []
 
@@ -204,6 +212,7 @@ def test_threads_share_parts_where_accumulators_are_few(
 )
 def test_a_split_tile_is_launched_as_a_cluster(
     general: ModuleType,
+    packing: ModuleType,
     module: Callable[[str], ModuleType],
     monkeypatch: pytest.MonkeyPatch,
     kernel: str,
@@ -211,7 +220,7 @@ def test_a_split_tile_is_launched_as_a_cluster(
     spread: int,
     cluster: int,
 ) -> None:
-    monkeypatch.setattr(general, "call_driver", lambda *_: None)
+    monkeypatch.setattr(packing, "call_driver", lambda *_: None)
     monkeypatch.setattr(general.Library, "_function", lambda *_: ctypes.c_void_p(1))
     plans = module("plans")
     problem = plans.Problem((200, 300, 4096), "nt")
@@ -225,18 +234,21 @@ def test_a_split_tile_is_launched_as_a_cluster(
 
 
 def test_a_narrow_operand_is_read_from_its_transposed_copy(
-    general: ModuleType, module: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
+    general: ModuleType,
+    packing: ModuleType,
+    module: Callable[[str], ModuleType],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     encoded: list[tuple[object, int]] = []
-    begin = general.TensorMap.__init__
+    begin = packing.TensorMap.__init__
 
     def kept(self: object, element: str, matrix: object, box_rows: int, columns: int = 64) -> None:
         assert columns == 64
         encoded.append((matrix, box_rows))
         begin(self, element, matrix, box_rows)
 
-    monkeypatch.setattr(general, "call_driver", lambda *_: None)
-    monkeypatch.setattr(general.TensorMap, "__init__", kept)
+    monkeypatch.setattr(packing, "call_driver", lambda *_: None)
+    monkeypatch.setattr(packing.TensorMap, "__init__", kept)
     monkeypatch.setattr(general.Library, "_function", lambda *_: ctypes.c_void_p(1))
     plans = module("plans")
     problem = plans.Problem((9, 512, 1000), "tn")  # A lies as 1000 rows of 9
@@ -255,8 +267,8 @@ def test_a_narrow_operand_is_read_from_its_transposed_copy(
     assert ctypes.c_int64.from_address(copy.parameters[3]).value == 1024
     assert max(sizes) >= 9 * 1024 * 2
     assert encoded == [
-        (general.Matrix(256, 1000, 512, 512), 64),  # B's rows of k
-        (general.Matrix(8192, 9, 1000, 1024), 16),
+        (packing.Matrix(256, 1000, 512, 512), 64),  # B's rows of k
+        (packing.Matrix(8192, 9, 1000, 1024), 16),
     ]
     assert plan.step(problem).name == "sliced_m16_tt_nn"
     assert product.config.grid[0] == 8
@@ -312,6 +324,7 @@ def test_a_narrow_operand_is_read_from_its_transposed_copy(
 )
 def test_fine_and_swapped_tiles_are_read_and_stored_in_boxes(
     general: ModuleType,
+    packing: ModuleType,
     module: Callable[[str], ModuleType],
     monkeypatch: pytest.MonkeyPatch,
     name: str,
@@ -329,7 +342,7 @@ def test_fine_and_swapped_tiles_are_read_and_stored_in_boxes(
             assert arguments[9] == {16: 1, 32: 2, 64: 3}.get(box_columns, 0)  # the box's bytes
             encoded.append((rows, columns, box_rows, box_columns))
 
-    monkeypatch.setattr(general, "call_driver", driver)
+    monkeypatch.setattr(packing, "call_driver", driver)
     monkeypatch.setattr(general.Library, "_function", lambda *_: ctypes.c_void_p(1))
     plans = module("plans")
     problem = plans.Problem((2560, 512, 7936), layout)
@@ -357,6 +370,7 @@ def test_fine_and_swapped_tiles_are_read_and_stored_in_boxes(
 )
 def test_dots_are_launched_for_the_wide_side(
     general: ModuleType,
+    packing: ModuleType,
     module: Callable[[str], ModuleType],
     monkeypatch: pytest.MonkeyPatch,
     shape: tuple[int, int, int],
@@ -365,7 +379,7 @@ def test_dots_are_launched_for_the_wide_side(
     strides: list[int],
     sizes: list[int],
 ) -> None:
-    monkeypatch.setattr(general, "call_driver", lambda *_: None)
+    monkeypatch.setattr(packing, "call_driver", lambda *_: None)
     monkeypatch.setattr(general.Library, "_function", lambda *_: ctypes.c_void_p(1))
     plans = module("plans")
     problem = plans.Problem(shape, layout)
@@ -384,12 +398,12 @@ def test_dots_are_launched_for_the_wide_side(
 
 
 def test_rows_of_dots_are_dealt_by_where_they_begin(
-    general: ModuleType, module: Callable[[str], ModuleType]
+    general: ModuleType, packing: ModuleType, module: Callable[[str], ModuleType]
 ) -> None:
     dots = module("dots")
     along = dots.dotted(dots.Dots(few_rows=True, rows=16, loads=4), "nt")
     across = dots.dotted(dots.Dots(few_rows=True, rows=64, loads=8), "nn")
-    matrix = general.Matrix
+    matrix = packing.Matrix
     assert general.dots_tiles(matrix(256, 100, 64, 64), 100, along, 8) == 7
     assert general.dots_tiles(matrix(256, 100, 63, 63), 100, along, 8) == 8  # 13 of each period
     assert general.dots_tiles(matrix(256, 100, 68, 68), 100, along, 2) == 2

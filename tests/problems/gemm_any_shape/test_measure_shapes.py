@@ -144,7 +144,7 @@ def test_plans_alone_give_what_the_fit_reads(
         problem, 512, module("pooled").Regime()
     )
     row = {"problem": "264x520x1032:tn"} | json.loads(capsys.readouterr().out.removeprefix("ROW "))
-    (sample,) = module("fit").samples(module("fit").times([row]))
+    (sample,) = module("timings").samples(module("timings").times([row]))
     left = [plan for plan in every if plan.step(problem).name not in avoided]
     assert {plan.name for plan in sample.plans} == {plan.name for plan in left}
     assert (row["choice"], row["dram"]) == (every[0].name, 4e6)

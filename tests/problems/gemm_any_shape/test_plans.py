@@ -489,3 +489,20 @@ def test_what_problem_5_chose_under_load_is_a_plan_of_the_kernels_as_they_are(
         problem = plans.Problem(tuple(map(int, sizes.split("x"))), layout)
         assert chosen == "torch.mm" or chosen in {plan.name for plan in plans.plans(problem)}
         assert known["us"][key][chosen] == min(known["us"][key].values())
+
+
+@pytest.mark.parametrize(
+    ("shape", "overlaps"),
+    [
+        ((16, 4096, 8192), False),  # 64 MiB of weights and some rows
+        ((16, 4096, 8100), True),
+        ((4096, 64, 8192), False),
+        ((65, 4096, 8192), True),
+        ((8192, 8192, 8192), True),
+    ],
+)
+def test_a_pass_over_large_weights_waits_for_the_kernel_before_it(
+    module: Callable[[str], ModuleType], shape: tuple[int, int, int], overlaps: bool
+) -> None:
+    plans = module("plans")
+    assert plans.overlaps(plans.Problem(shape, "nt")) == overlaps

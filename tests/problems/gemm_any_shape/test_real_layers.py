@@ -67,7 +67,7 @@ def test_the_case_runs_its_own_script_in_three_processes() -> None:
 
 def test_ratios_are_taken_the_right_way_round(real_layers: ModuleType) -> None:
     finals = {"torch": [12.0, 24.0], "lt0": [11.0, 22.0], "lt1": [20.0, 40.0]}
-    finals |= {"operator": [10.0, 20.0], "waiting": [8.0, 16.0]}
+    finals |= {"operator": [10.0, 20.0], "early": [12.5, 25.0]}
     finals |= {"view": [5.0, 10.0], "copied": [6.0, 12.0]}
     found = real_layers.series(finals)
     assert found["over_library"] == [1.1, 1.1]
@@ -127,10 +127,10 @@ def test_every_contender_of_a_shape_is_timed(
     monkeypatch.setattr(real_layers, "Multiplier", lambda *_: operator)
     timing = real_layers.Timing("bf16", real_layers.Regime(1, rounds=10))
     row = timing.row((1, 8192, 8192))
-    assert asked["always"]["waiting"] == ("chosen", False)
+    assert asked["always"]["early"] == ("chosen", True)
     assert asked["sets"] == ["first", "second"] * 3  # PDL acts between launches of a graph
     assert asked["regime"].rounds == 10
-    assert set(row["finals"]) == {"torch", "operator", "waiting", "lt0", "lt2"}
+    assert set(row["finals"]) == {"torch", "operator", "early", "lt0", "lt2"}
     assert set(timing.row((64, 50257, 768))["finals"]) >= {"view", "copied"}
     right.of = lambda _: {"wrong": "3 NaN"}
     with pytest.raises(SystemExit, match="1x8192x8192:nt: operator, chosen: 3 NaN"):

@@ -118,6 +118,8 @@ def measured(module: Callable[[str], ModuleType], problem: Problem, cases: list[
         cell = Cell(planned.params)
         for stated, count in STATED.get(planned.case, {}).items():
             cell.fact(stated, count)
+        if planned.params["workload"] == "operator":
+            keep_calls(cell)
         if planned.params["workload"] == "shapes":
             keep(cell, regions, timed(module, planned.params))
         if planned.params["workload"] == "steps":
@@ -156,6 +158,16 @@ def keep(cell: Cell, regions: ModuleType, rows: list[dict[str, Any]]) -> None:
         cell.fact(f"left_out_{name}", 2.0)
     for name in ("problems", "regret", "above"):
         cell.fact(f"swept_{name}", 2.0)
+
+
+def keep_calls(cell: Cell) -> None:
+    """State calls per second as host_calls.py does, which imports torch: a fifth more than mm's."""
+    rates = [3e5 + turn for turn in range(12)]
+    for region in ("1000x1000x1000", "768x256x1024", "1536x256x1536", "all"):
+        cell.sample(region, "calls_over", "×", [1.2 + turn / 1e4 for turn in range(12)])
+        if region != "all":
+            cell.sample(region, "torch_calls_per_s", "calls/s", rates)
+            cell.sample(region, "calls_per_s", "calls/s", [1.2 * rate for rate in rates])
 
 
 def keep_steps(cell: Cell) -> None:

@@ -1,0 +1,90 @@
+"""How often per second the host can call the operator and torch.mm, from eager code."""
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from statistics import geometric_mean
+from typing import Any
+
+import torch
+from gemm import hgemm
+from ladder import Shape
+from plans import mnk
+from torch import Tensor
+
+SHAPES: tuple[Shape, ...] = ((1000, 1000, 1000), (768, 256, 1024), (1536, 256, 1536))
+"""So small that the host limits a model of such products."""
+TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
+CALLS, BURST = 2000, 200
+"""Calls of a contender in a round, and those between two waits: the launch queue holds 1024, and
+who finds it full waits for the GPU."""
+SETS, ROUNDS = 4, 12
+"""Operands rotate, as between layers: their addresses differ from call to call."""
+ALL = "all"
+
+Product = Callable[[Tensor, Tensor], Tensor]
+Rates = dict[str, list[float]]
+
+
+def measured(element: str, shapes: Sequence[Shape] = SHAPES) -> dict[Shape, Rates]:
+    """Return each contender's calls per second on torch's current GPU, a value a round."""
+    contenders: dict[str, Product] = {"hgemm": hgemm, "torch": torch.mm}
+    operands = {shape: _operands(shape, TYPES[element]) for shape in shapes}
+    found: dict[Shape, Rates] = {shape: {name: [] for name in contenders} for shape in shapes}
+    with torch.no_grad():
+        for sets in operands.values():
+            for product in contenders.values():
+                _seconds(product, sets, 2 * len(sets))  # bind, load modules
+        for _ in range(ROUNDS):
+            for shape, sets in operands.items():
+                for name in random.sample(list(contenders), len(contenders)):
+                    taken = sum(
+                        _seconds(contenders[name], sets, BURST) for _ in range(CALLS // BURST)
+                    )
+                    found[shape][name].append(CALLS / taken)
+    return found
+
+
+def keep(cell: Any, found: dict[Shape, Rates]) -> None:
+    """State calls per second, and the operator's over torch.mm's, of each shape and of all."""
+    ratios = {
+        mnk(shape): [ours / other for ours, other in zip(*_of(rates), strict=True)]
+        for shape, rates in found.items()
+    }
+    turns = zip(*ratios.values(), strict=True)
+    for region, values in (ratios | {ALL: list(map(geometric_mean, turns))}).items():
+        cell.sample(region, "calls_over", "×", values)
+    for shape, rates in found.items():
+        ours, other = _of(rates)
+        cell.sample(mnk(shape), "calls_per_s", "calls/s", ours)
+        cell.sample(mnk(shape), "torch_calls_per_s", "calls/s", other)
+
+
+def _of(rates: Rates) -> tuple[list[float], list[float]]:
+    return rates["hgemm"], rates["torch"]
+
+
+def _operands(shape: Shape, dtype: torch.dtype) -> list[tuple[Tensor, Tensor]]:
+    m, n, k = shape
+
+    def matrix(rows: int, columns: int) -> Tensor:
+        return torch.randn(rows, columns, device="cuda").to(dtype)
+
+    return [(matrix(m, k), matrix(k, n)) for _ in range(SETS)]
+
+
+def _seconds(product: Product, sets: Sequence[tuple[Tensor, Tensor]], calls: int) -> float:
+    """Return the time that the host takes to enqueue so many calls, on an idle GPU."""
+    torch.cuda.synchronize()
+    begin = time.perf_counter()
+    for _ in range(calls // len(sets)):
+        for a, b in sets:
+            product(a, b)
+    taken = time.perf_counter() - begin
+    torch.cuda.synchronize()
+    return taken
+
+
+if __name__ == "__main__":
+    for of, by_name in measured("bf16").items():
+        print(mnk(of), {name: round(max(values)) for name, values in by_name.items()}, "calls/s")

@@ -1,0 +1,375 @@
+"""The compiled operator: on a CPU as torch has it, and with a played driver what it launches."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.build_cache import of_compiler
+from tests.support.hgemm import compiled
+from tests.support.torch_cpu import needs_torch, run
+
+pytestmark = needs_torch
+
+PREAMBLE = """
+import ctypes, sys, threading, weakref
+sys.path[:0] = ["8-gemm-any-shape"]
+import torch
+import gemm, extension, general, ladder, launch, packing, plans
+from multiplier import order
+
+torch.manual_seed(0)
+"""
+
+PLAYED = """
+played = ctypes.CDLL(sys.argv[1])
+
+class Launched(ctypes.Structure):
+    _fields_ = [(n, ctypes.c_uint64) for n in ("function", "stream")]
+    _fields_ += [("parameters", ctypes.c_uint64 * 16)]
+
+played.launch.restype = ctypes.POINTER(Launched)
+played.play.argtypes = [ctypes.c_uint64, ctypes.c_int]
+NAMES = ("cuLaunchKernelEx", "cuTensorMapReplaceAddress", "cuGetErrorString", "cuCtxGetCurrent",
+         "aoti_torch_get_current_cuda_stream")
+ADDRESSES = [ctypes.cast(getattr(played, name), ctypes.c_void_p).value for name in NAMES]
+entered = []
+
+def enter(device):
+    entered.append(device)
+    played.enter()
+
+def connect(bind, most=100):
+    gemm._EXTENSION.connect(ADDRESSES, bind, enter, most)
+
+def play(stream=0, status=0):
+    played.play(stream, status)
+
+def driver(name, *arguments):  # the map holds its matrix's address where the played driver does
+    if name == "cuTensorMapEncodeTiled":
+        ctypes.c_uint64.from_address(arguments[0].value).value = arguments[3].value
+
+packing.call_driver = launch.call = driver
+COUNTS = {"stream_k": 10, "ping_pong": 10, "split_k": 6, "sliced": 15, "dots": 11, "transpose": 6,
+          "add_parts": 10, "align_rows": 3}
+general.Library._function = lambda self, step: ctypes.c_void_p(COUNTS[step.file[:-3]])
+
+def kernel(step, element, cache):
+    made = launch.Kernel.__new__(launch.Kernel)
+    made.step, made.element, made._function, made._sms = step, element, ctypes.c_void_p(6), 132
+    made._bound = {}
+    return made
+
+general.kernel = kernel
+
+class Memory:
+    def __init__(self, count):
+        self.memory = (ctypes.c_byte * 64)()
+    def data_ptr(self):
+        return ctypes.addressof(self.memory)
+
+def matrix(rows, columns, letter="n"):
+    made = torch.randn(columns, rows) if letter == "t" else torch.randn(rows, columns)
+    return (made.t() if letter == "t" else made).bfloat16()
+
+def lies(operand, letter):
+    return operand.t() if letter == "t" else operand
+
+multiplied = gemm._EXTENSION.multiplied
+
+def pointers(a, b, c, stream):  # binds a launch of three pointers
+    values = [packing.pointer(packing.stored(*each)) for each in zip((a, b, c), "abc")]
+    parameters, keep = packing.arguments(values)
+    config = launch.LaunchConfig()
+    return packing.Record([launch.Launch(ctypes.c_void_p(3), config, parameters, keep)], stream)
+"""
+
+MOVED = """
+PROBLEMS = [
+    ((512, 512, 512), "nn"), ((200, 300, 4096), "nt"), ((9, 512, 1000), "tn"),
+    ((33, 65, 129), "tt"), ((5, 607, 2335), "nt"), ((300, 1535, 515), "nn"),
+    ((640, 640, 640), "nt"),
+]
+kinds = {}
+for shape, letters in PROBLEMS:
+    problem = plans.Problem(shape, letters)
+    for plan in plans.plans(problem):
+        step = plan.step(problem)
+        turned = getattr(plan.config, "transposed", False)
+        kind = step.file, step.maps, plan.swapped, plan.copied, plan.added, turned
+        kinds.setdefault(kind, (problem, plan))
+assert {kind[0] for kind in kinds} >= {
+    f"{name}.cu" for name in ("stream_k", "ping_pong", "split_k", "sliced", "dots")
+}
+library = general.Library("bf16", allocate=Memory)
+slots = set()
+
+def memory(values):  # what begins with an address: neither sizes nor pitches
+    return [at for at, value in enumerate(values) if not hasattr(value, "value") or not value.value
+            or isinstance(value, ctypes.c_void_p)]
+
+for stream, (problem, plan) in enumerate(kinds.values()):
+    m, n, k = problem.shape
+    bound = []
+
+    def launches_of(a, b, c):
+        a, b = (lies(*each) for each in zip((a, b), problem.layout))
+        return library.bind(plan, problem, a, b, c)
+
+    def bind(a, b, c, stream):
+        bound.append(packing.Record(launches_of(a, b, c), stream))
+        slots.update((operand, in_map) for operand, in_map, _ in bound[0].slots)
+        return bound[0]
+
+    connect(bind)
+    for turn in range(3):
+        a, b = matrix(m, k, problem.layout[0]), matrix(k, n, problem.layout[1])
+        if turn == 1 and problem.layout == "nn" and m == n == k:
+            b = a
+        play(stream)
+        c = multiplied(a, b)
+        wanted = launches_of(a, b, c)
+        assert played.launched() == len(wanted)
+        for at, one in enumerate(wanted):
+            found = played.launch(at).contents
+            assert found.function == len(one.parameters)
+            assert found.stream == stream
+            places = memory(one.keep[:len(one.parameters)])
+            expected = [ctypes.c_uint64.from_address(one.parameters[p]).value for p in places]
+            assert [found.parameters[p] for p in places] == expected, (problem, plan.name)
+    assert len(bound) == 1
+assert slots == {(operand, in_map) for operand in range(3) for in_map in (False, True)}
+"""
+
+RECORDS = """
+bound = []
+
+def bind(a, b, c, stream):
+    bound.append(pointers(a, b, c, stream))
+    return bound[-1]
+
+def called(a, b):  # returns C and the addresses that were launched with
+    play()
+    c = multiplied(a, b)
+    (found,) = [played.launch(at).contents for at in range(played.launched())]
+    return c, found.parameters[:3]
+
+def addresses(*operands):
+    return [each.data_ptr() for each in operands]
+
+connect(bind, most=3)
+assert entered == []
+for _ in range(3):
+    a, b = matrix(64, 32), matrix(32, 16)
+    c, found = called(a, b)
+    assert found == addresses(a, b, c)
+assert len(bound) == gemm._EXTENSION.records() == 1
+assert entered == [-1]  # of a CPU; this thread has the context from then on
+
+# What decides a plan is in the key: where addresses lie within 16 bytes, strides, type, stream.
+wide = torch.randn(64, 40).bfloat16()
+for a in (wide[:, 1:33], wide[:, 2:34]):
+    c, found = called(a, b)
+    assert found == addresses(a, b, c)
+assert len(bound) == 3
+first = weakref.ref(bound[0])
+bound.clear()
+assert first() is not None
+called(matrix(64, 32).half(), b.half())
+assert gemm._EXTENSION.records() == 1  # the others were too many
+assert first() is None
+play(5)
+multiplied(matrix(64, 32).half(), b.half())
+assert played.launch(0).contents.stream == 5
+assert len(bound) == 2
+
+# An operand that is neither row-major nor the transpose of such a matrix is copied first.
+connect(bind)
+strided = [((64, 32), (40, 1)), ((64, 32), (1, 70)), ((64, 32), (64, 2)), ((64, 32), (0, 0)),
+           ((64, 32), (0, 1)), ((1, 32), (32, 1)), ((64, 1), (1, 1)), ((64, 1), (4, 1)),
+           ((1, 32), (1, 1)), ((1, 32), (1, 2)), ((64, 1), (2, 9))]
+pool = torch.randn(8192).bfloat16()
+for shape, strides in strided:
+    a = pool.as_strided(shape, strides)
+    _, found = called(a, matrix(shape[1], 8))
+    assert (found[0] == a.data_ptr()) == bool(order(a)), (shape, strides)
+
+# No kernel for this GPU: torch.mm.
+def nothing(a, b, c, stream):
+    return None
+
+connect(nothing)
+a, b = matrix(24, 8), matrix(8, 16)
+for _ in range(2):
+    play(6)
+    assert torch.equal(multiplied(a, b), a @ b)
+    assert played.launched() == 0
+
+# What fails is told, and the next call does not miss it.
+connect(bind)
+a, b = matrix(48, 32), matrix(32, 16)
+for status in (700, 700, 0):
+    play(7, status)
+    try:
+        multiplied(a, b)
+    except RuntimeError as error:
+        assert status and "cuLaunchKernelEx: error 700, played" in str(error)
+    else:
+        assert not status
+
+def broken(a, b, c, stream):
+    raise LookupError("no plan")
+
+connect(broken)
+before = gemm._EXTENSION.records()
+try:
+    multiplied(matrix(56, 32), matrix(32, 16))
+except LookupError as error:
+    assert str(error) == "no plan"
+else:
+    raise AssertionError
+assert gemm._EXTENSION.records() == before
+"""
+
+THREADS = """
+ROUNDS = 300
+connect(pointers)
+pairs = [(matrix(64, 32), matrix(32, 16)) for _ in range(3)]
+ready = threading.Barrier(3)
+results = [[] for _ in pairs]
+
+def work(pair, kept):
+    ready.wait()
+    kept.extend(multiplied(*pair) for _ in range(ROUNDS))
+
+play()
+threads = [threading.Thread(target=work, args=each) for each in zip(pairs, results)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert played.launched() == 3 * ROUNDS
+assert entered == [-1, -1, -1]
+found = sorted(tuple(played.launch(at).contents.parameters[:3]) for at in range(3 * ROUNDS))
+wanted = sorted(
+    (a.data_ptr(), b.data_ptr(), c.data_ptr())
+    for (a, b), kept in zip(pairs, results) for c in kept
+)
+assert found == wanted
+"""
+
+ON_A_CPU = """
+from gemm import OPERATOR, Linear, hgemm
+compiled = sys.argv[1] == "compiled"
+assert (gemm._EXTENSION is not None) == compiled
+a, b = torch.randn(3, 4), torch.randn(4, 5)
+assert torch.equal(hgemm(a, b), a @ b)
+assert torch.equal(hgemm(a=a, b=b), a @ b)
+x, y = (each.double().requires_grad_() for each in (a, b))
+assert torch.autograd.gradcheck(hgemm, (x, y))
+assert torch.autograd.gradgradcheck(hgemm, (x, y))
+(only,) = torch.autograd.grad(hgemm(x, b.double()).sum(), x)
+assert torch.allclose(only, b.double().sum(1).expand(3, 4))
+assert not hgemm(a, b).requires_grad
+with torch.no_grad():
+    assert not hgemm(x, y).requires_grad
+found = torch.library.opcheck(OPERATOR, (x, y))
+assert set(found.values()) == {"SUCCESS"}
+layer = torch.nn.Linear(4, 5)
+for backend in ("eager", "aot_eager"):
+    model = torch.compile(Linear(layer), fullgraph=True, backend=backend)
+    torch.testing.assert_close(model(a), layer(a))
+    torch.testing.assert_close(
+        torch.autograd.grad(model(a).square().sum(), layer.weight),
+        torch.autograd.grad(layer(a).square().sum(), layer.weight),
+    )
+seen = []
+
+class Mode(torch.overrides.TorchFunctionMode):
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        seen.append(function)
+        return function(*args, **(kwargs or {}))
+
+with Mode():
+    hgemm(a, b)
+assert seen == [OPERATOR]
+for wrong, kind in (((a, a), RuntimeError), ((a, 3), (TypeError, RuntimeError))):
+    try:
+        hgemm(*wrong)
+    except kind:
+        continue
+    raise AssertionError(wrong)
+"""
+
+
+CALLS = """
+import host_calls
+
+class Cell:
+    def __init__(self):
+        self.samples = {}
+    def sample(self, region, metric, unit, values):
+        self.samples[region, metric] = values
+
+cell = Cell()
+host_calls.keep(cell, {
+    (1000, 1000, 1000): {"hgemm": [2e5, 4e5], "torch": [1e5, 4e5]},
+    (768, 256, 1024): {"hgemm": [3e5, 9e5], "torch": [6e5, 1e5]},
+})
+assert cell.samples["1000x1000x1000", "calls_over"] == [2.0, 1.0]
+assert cell.samples["768x256x1024", "calls_over"] == [0.5, 9.0]
+assert all(abs(x - y) < 1e-9 for x, y in zip(cell.samples["all", "calls_over"], [1.0, 3.0]))
+assert cell.samples["768x256x1024", "calls_per_s"] == [3e5, 9e5]
+assert cell.samples["768x256x1024", "torch_calls_per_s"] == [6e5, 1e5]
+"""
+
+
+@pytest.fixture
+def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The played driver's library; what is compiled stays for other runs."""
+    monkeypatch.setenv("HGEMM_CACHE", str(of_compiler("g++")))
+    source = Path(__file__).with_name("played.cpp").read_text(encoding="utf-8")
+    return str(compiled(tmp_path, source, tmp_path)._name)
+
+
+def test_slots_move_with_the_operands_in_every_kind_of_plan(played: str) -> None:
+    run(PREAMBLE + PLAYED + MOVED, played)
+
+
+def test_records_are_found_by_what_decides_a_plan_and_dropped_when_too_many(played: str) -> None:
+    run(PREAMBLE + PLAYED + RECORDS, played)
+
+
+def test_threads_that_share_a_record_launch_with_their_own_operands(played: str) -> None:
+    run(PREAMBLE + PLAYED + THREADS, played)
+
+
+@pytest.mark.usefixtures("played")
+def test_on_a_cpu_it_is_torchs_product_with_gradients() -> None:
+    run(PREAMBLE + ON_A_CPU, "compiled")
+
+
+def test_without_a_compiler_the_operator_is_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HGEMM_CACHE", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CXX", raising=False)
+    run(PREAMBLE + ON_A_CPU, "not compiled")
+
+
+def test_the_compiler_finds_nothing_to_warn_of(tmp_path: Path) -> None:
+    run(
+        PREAMBLE
+        + """
+from pathlib import Path
+target = Path(sys.argv[1]) / "strict.so"
+command = extension._command(extension.compiler(), target)
+assert extension.compiled([*command, "-Wextra", "-fsyntax-only"], "strict") == ""
+""",
+        str(tmp_path),
+    )
+
+
+@pytest.mark.usefixtures("played")
+def test_calls_per_second_are_the_operators_over_torchs() -> None:
+    run(PREAMBLE + CALLS)
