@@ -51,7 +51,7 @@ def write(report: Path) -> None:
     run = known.run.model_copy(
         update={"claims": first.claims, "state": first.state, "resumed": tuple(others)}
     )
-    provenance.save(report / "evidence", run, list(known.cells), known.tables)
+    provenance.write(report / "evidence", known.model_copy(update={"run": run}))
 
 
 if __name__ == "__main__":
