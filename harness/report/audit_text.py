@@ -69,18 +69,28 @@ def sentences(audit: Audit) -> Iterator[str]:
         yield _worth(audit)
         yield (
             f"Floor: {audit.floor_ms:.2f} ms, the same kernels at their ceilings and nothing idle;"
-            f" the step takes {audit.whole_ms / audit.floor_ms:.2f} times as long."
+            f" {_times(audit, audit.floor_ms)}."
         )
     if audit.sustained_floor_ms is not None:
         yield (
             f"With products at the rate that this GPU keeps up without rests the floor is"
-            f" {audit.sustained_floor_ms:.2f} ms; the step takes"
-            f" {audit.whole_ms / audit.sustained_floor_ms:.2f} times as long."
+            f" {audit.sustained_floor_ms:.2f} ms; {_times(audit, audit.sustained_floor_ms)}."
         )
     if audit.floor_ms is not None:
         yield from _above(audit)
     if audit.shapes is not None:
         yield _shaped(audit.shapes, audit.steps)
+
+
+def _times(audit: Audit, floor_ms: float) -> str:
+    """Return how many times the floor the step takes, or its work alone under a profiler."""
+    who = "the step takes" if audit.step_ms else "the GPU's work takes"
+    return f"{who} {_taken_ms(audit) / floor_ms:.2f} times as long"
+
+
+def _taken_ms(audit: Audit) -> float:
+    """Return the step's ms; where only a profiler timed it, those that the GPU worked in it."""
+    return audit.whole_ms if audit.step_ms else audit.busy_ms
 
 
 def _shaped(least: Floor, steps: int) -> str:
@@ -228,9 +238,10 @@ def _worth(audit: Audit) -> str:
     worth = []
     for place, target in enumerate(("70 %", "85 %", "the measured ceiling")[:count]):
         saved = audit.saved_ms(place)
-        times = audit.whole_ms / (audit.whole_ms - saved)
+        times = _taken_ms(audit) / (_taken_ms(audit) - saved)
         worth.append(f"{saved:.2f} ms at {target} ({times:.2f}×)")
-    return f"All kernels together would save {', '.join(worth)}."
+    who = "All" if audit.step_ms else "Of the GPU's work all"
+    return f"{who} kernels together would save {', '.join(worth)}."
 
 
 def _table(audit: Audit) -> Iterator[str]:
