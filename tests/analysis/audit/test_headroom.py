@@ -185,6 +185,22 @@ def test_the_floor_is_the_step_without_what_its_kernels_save(tmp_path: Path) -> 
     )
 
 
+def test_under_a_profiler_alone_the_floor_is_held_against_what_the_gpu_worked(
+    tmp_path: Path,
+) -> None:
+    audit = audited(tmp_path)
+    assert audit.floor_ms is not None
+    idle_too = replace(audit, traced_ms=audit.busy_ms + 5)  # the profiler's launches, say
+    saved = audit.saved_ms(1)
+    for of, taken, who in (
+        (idle_too, audit.busy_ms, "the GPU's work takes"),
+        (replace(audit, step_ms=audit.busy_ms + 1), audit.busy_ms + 1, "the step takes"),
+    ):
+        said = " ".join(audit_text.sentences(of))
+        assert f"{who} {taken / audit.floor_ms:.2f} times as long." in said
+        assert f"{saved:.2f} ms at 85 % ({taken / (taken - saved):.2f}×)" in said
+
+
 def test_bytes_that_the_kernel_before_wrote_are_what_fusion_saves(tmp_path: Path) -> None:
     rows = {row.kernel: row for row in audited(tmp_path).rows}
     assert rows["norm_kernel"].reread_bytes == 40e6  # of the 46e6 that the copy wrote
