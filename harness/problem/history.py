@@ -21,8 +21,11 @@ class Version(NamedTuple):
 def versions(folder: Path, commit: str = "HEAD") -> Iterator[Version]:
     """Yield the versions of the manifest in ``folder``, from that at ``commit`` backwards.
 
-    There are none where git does not tell: outside a checkout, and in one without the contents.
+    There are none where git does not tell: outside a checkout, in one without the contents, and in
+    a shallow clone, whose oldest commit seems to add everything.
     """
+    if git.said(["rev-parse", "--is-shallow-repository"], folder) != "false":
+        return
     log = ["log", commit, "--diff-filter=AM", f"--max-count={_MOST}", "--format=%H"]
     commits = git.said([*log, "--", MANIFEST], folder)
     if not commits:

@@ -180,3 +180,15 @@ def test_a_manifest_that_was_away_is_followed_to_where_it_came(tmp_path: Path) -
     written(tmp_path, GOOD)
     committed(tmp_path, "Again")
     assert since(tmp_path) == {"faster": first}
+
+
+def test_a_shallow_clone_does_not_know_since_when_a_claim_stands(tmp_path: Path) -> None:
+    whole, shallow = tmp_path / "whole", tmp_path / "shallow"
+    whole.mkdir()
+    written(whole, GOOD)
+    first = committed(whole)[:8]
+    committed(written(whole, GOOD.replace("A title", "Another title")).parent, "A title")
+    git(tmp_path, "clone", "--quiet", "--depth=1", whole.as_uri(), str(shallow))
+    assert since(shallow) == {"faster": None}
+    git(shallow, "fetch", "--quiet", "--unshallow")
+    assert since(shallow) == {"faster": first}
