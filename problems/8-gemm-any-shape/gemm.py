@@ -65,7 +65,8 @@ def hgemm(a: Tensor, b: Tensor) -> Tensor:
 
     By the kernels where they can: two 16-bit matrices of one type on one Hopper GPU, each row-major
     or the transpose of a row-major matrix; one that lies otherwise is copied. By ``torch.mm`` where
-    not.
+    not, and in all transforms of ``torch.func`` and under forward AD: the kernels' product has
+    reverse gradients alone. Under autocast both are cast to its type, as by ``torch.mm``.
     """
     if torch.compiler.is_compiling() or torch.overrides.has_torch_function_variadic(a, b):
         return OPERATOR(a, b)
@@ -85,7 +86,7 @@ class Linear(nn.Module):
         """Return x @ weight^T + bias over the last dimension of ``x``."""
         flat = hgemm(x.reshape(-1, self.in_features), self.weight.t())
         y = flat.reshape(*x.shape[:-1], self.out_features)
-        return y if self.bias is None else y + self.bias
+        return y if self.bias is None else y + self.bias.to(y.dtype)  # under autocast it differs
 
 
 def replace_linears(model: nn.Module) -> nn.Module:

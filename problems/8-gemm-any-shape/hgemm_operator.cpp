@@ -8,6 +8,7 @@
 // Of CUDA it takes four functions of the driver and torch's current stream, by their addresses, so
 // torch's headers are enough to compile it, on machines without CUDA as well.
 
+#include <ATen/autocast_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
 #include <c10/core/DeviceGuard.h>
@@ -253,11 +254,32 @@ struct Product : torch::autograd::Function<Product> {
   }
 };
 
+// Whether a transform sees this operand: it has a forward gradient or is a wrapper of torch.func's.
+bool is_transformed(const Tensor& operand) {
+  using c10::DispatchKey;
+  const c10::DispatchKeySet wrappers{DispatchKey::FuncTorchGradWrapper,
+                                     DispatchKey::FuncTorchBatched};
+  return operand.key_set().has_any(wrappers) || operand._fw_grad(0).defined();
+}
+
 Tensor with_gradients(c10::DispatchKeySet keys, const Tensor& a, const Tensor& b) {
+  // `Product` knows reverse gradients alone, torch.mm all derivatives; without it a tangent would
+  // be lost silently.
+  if (is_transformed(a) || is_transformed(b)) return at::mm(a, b);
   if (at::GradMode::is_enabled() && (a.requires_grad() || b.requires_grad())) {
     return Product::apply(a, b);
   }
   return hgemm().redispatch(keys & c10::after_autograd_keyset, a, b);
+}
+
+// Casts both operands to autocast's type, as torch.mm does there.
+template <c10::DeviceType device>
+Tensor with_autocast(const Tensor& a, const Tensor& b) {
+  const c10::impl::ExcludeDispatchKeyGuard guard(
+      at::autocast::get_autocast_dispatch_key_from_device_type(device));
+  const auto type = at::autocast::get_autocast_dtype(device);
+  return hgemm().call(at::autocast::cached_cast(type, a, device),
+                      at::autocast::cached_cast(type, b, device));
 }
 
 // hgemm(a, b) without what torch.ops spends on finding an overload and on a stack of its arguments.
@@ -303,6 +325,16 @@ TORCH_LIBRARY_IMPL(worklogs, CompositeExplicitAutograd, library) {
 TORCH_LIBRARY_IMPL(worklogs, CUDA, library) { library.impl("hgemm", by_kernels); }
 
 TORCH_LIBRARY_IMPL(worklogs, Autograd, library) { library.impl("hgemm", with_gradients); }
+
+TORCH_LIBRARY_IMPL(worklogs, FuncTorchBatched, library) { library.impl("hgemm", by_library); }
+
+TORCH_LIBRARY_IMPL(worklogs, AutocastCPU, library) {
+  library.impl("hgemm", with_autocast<c10::kCPU>);
+}
+
+TORCH_LIBRARY_IMPL(worklogs, AutocastCUDA, library) {
+  library.impl("hgemm", with_autocast<c10::kCUDA>);
+}
 
 PYBIND11_MODULE(hgemm_operator, module) {
   module.def("connect", &connect);

@@ -300,6 +300,86 @@ for wrong, kind in (((a, a), RuntimeError), ((a, 3), (TypeError, RuntimeError)))
     raise AssertionError(wrong)
 """
 
+AUTOCAST = """
+from gemm import OPERATOR, Linear, hgemm
+assert (gemm._EXTENSION is not None) == (sys.argv[1] == "compiled")
+weight = torch.randn(3, 5)
+
+def told(product, a, b, backward_inside):  # the product and both gradients
+    x, y = a.clone().requires_grad_(), b.clone().requires_grad_()
+    with torch.autocast("cpu", torch.bfloat16):
+        c = product(x, y)
+        if backward_inside:
+            return c, *torch.autograd.grad(c, (x, y), weight.to(c.dtype))
+    return c, *torch.autograd.grad(c, (x, y), weight.to(c.dtype))
+
+def same(found, wanted):
+    assert [each.dtype for each in found] == [each.dtype for each in wanted]
+    assert all(map(torch.equal, found, wanted))
+
+a, b = torch.randn(3, 4), torch.randn(4, 5)
+for first, second in ((a, b), (a.bfloat16(), b), (a, b.half()), (a.double(), b.double())):
+    for inside in (False, True):
+        wanted = told(torch.mm, first, second, inside)
+        same(told(hgemm, first, second, inside), wanted)
+        same(told(OPERATOR, first, second, inside), wanted)
+assert hgemm(a, b).dtype == torch.float32
+
+linear = torch.nn.Linear(4, 5)
+
+def layer(module, x):
+    with torch.autocast("cpu", torch.bfloat16):
+        y = module(x)
+    return y, *torch.autograd.grad(y.float().square().sum(), (x, linear.weight, linear.bias))
+
+x = a.clone().requires_grad_()
+for of in (Linear(linear), torch.compile(Linear(linear), fullgraph=True, backend="aot_eager")):
+    found, wanted = layer(of, x), layer(linear, x)
+    assert [each.dtype for each in found] == [each.dtype for each in wanted]
+    for each, other in zip(found, wanted):
+        torch.testing.assert_close(each, other, rtol=2e-2, atol=2e-2)
+"""
+
+TRANSFORMS = """
+from gemm import hgemm
+from torch.autograd import forward_ad
+assert (gemm._EXTENSION is not None) == (sys.argv[1] == "compiled")
+a, b, da, db = (torch.randn(*size) for size in ((3, 4), (4, 5), (3, 4), (4, 5)))
+
+def same(found, wanted):
+    torch.testing.assert_close(found, wanted)
+
+def total(product):
+    return lambda a, b: product(a, b).square().sum()
+
+def mapped(a, b):  # over the rows of A
+    return lambda product: torch.func.vmap(lambda row: product(row[None], b))(a)
+
+def forward(*needed):
+    def tangents(product):
+        with forward_ad.dual_level():
+            x, y = (each.clone().requires_grad_(need) for each, need in zip((a, b), needed))
+            c = product(forward_ad.make_dual(x, da), y)
+            value, tangent = forward_ad.unpack_dual(c)
+            of = [each for each, need in zip((x, y), needed) if need]
+            grads = torch.autograd.grad(tangent.square().sum(), of) if tangent.requires_grad else ()
+            return value.detach(), tangent.detach(), *grads
+    return tangents
+
+func = torch.func
+for transformed in (
+    lambda product: func.jvp(product, (a, b), (da, db)),
+    lambda product: func.jvp(lambda a: product(a, b), (a,), (da,)),
+    lambda product: func.grad(total(product), (0, 1))(a, b),
+    lambda product: func.grad(lambda b: total(product)(a, b))(b),
+    lambda product: func.hessian(total(product), (0, 1))(a, b),
+    lambda product: func.jacrev(product)(a, b),
+    mapped(a, b),
+    lambda product: func.vmap(func.grad(total(product)), (None, 0))(a, torch.stack([b, db])),
+    forward(False, False), forward(False, True), forward(True, False), forward(True, True),
+):
+    same(transformed(hgemm), transformed(torch.mm))
+"""
 
 CALLS = """
 import host_calls
@@ -331,6 +411,13 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(compiled(tmp_path, source, tmp_path)._name)
 
 
+def without_compiler(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the operator's Python alone: no compiler, and nothing that one has made."""
+    monkeypatch.setenv("HGEMM_CACHE", str(empty))
+    monkeypatch.setenv("PATH", str(empty))
+    monkeypatch.delenv("CXX", raising=False)
+
+
 def test_slots_move_with_the_operands_in_every_kind_of_plan(played: str) -> None:
     run(PREAMBLE + PLAYED + MOVED, played)
 
@@ -351,10 +438,24 @@ def test_on_a_cpu_it_is_torchs_product_with_gradients() -> None:
 def test_without_a_compiler_the_operator_is_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HGEMM_CACHE", str(tmp_path))
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("CXX", raising=False)
+    without_compiler(tmp_path, monkeypatch)
     run(PREAMBLE + ON_A_CPU, "not compiled")
+
+
+@pytest.mark.parametrize("code", [AUTOCAST, TRANSFORMS], ids=["autocast", "transforms"])
+@pytest.mark.parametrize("kind", ["compiled", "not compiled"])
+def test_autocast_and_transforms_are_as_torchs_products(
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    code: str,
+) -> None:
+    if kind == "compiled":
+        request.getfixturevalue("played")
+    else:
+        without_compiler(tmp_path, monkeypatch)
+    run(PREAMBLE + code, kind)
 
 
 def test_the_compiler_finds_nothing_to_warn_of(tmp_path: Path) -> None:
