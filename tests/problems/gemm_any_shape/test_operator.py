@@ -398,6 +398,8 @@ host_calls.keep(cell, {
 assert cell.samples["1000x1000x1000", "calls_over"] == [2.0, 1.0]
 assert cell.samples["768x256x1024", "calls_over"] == [0.5, 9.0]
 assert all(abs(x - y) < 1e-9 for x, y in zip(cell.samples["all", "calls_over"], [1.0, 3.0]))
+middle = host_calls.typical({"hgemm": [1.0, 2.4, 9.0], "torch": [3.0, 5.0]})
+assert middle == {"hgemm": 2, "torch": 4}
 assert cell.samples["768x256x1024", "calls_per_s"] == [3e5, 9e5]
 assert cell.samples["768x256x1024", "torch_calls_per_s"] == [6e5, 1e5]
 """
