@@ -29,6 +29,7 @@ class Launched(ctypes.Structure):
 
 played.launch.restype = ctypes.POINTER(Launched)
 played.play.argtypes = [ctypes.c_uint64, ctypes.c_int]
+played.on.argtypes = played.fill.argtypes = [ctypes.c_uint64]
 NAMES = ("cuLaunchKernelEx", "cuTensorMapReplaceAddress", "cuGetErrorString", "cuCtxGetCurrent",
          "aoti_torch_get_current_cuda_stream")
 ADDRESSES = [ctypes.cast(getattr(played, name), ctypes.c_void_p).value for name in NAMES]
@@ -257,6 +258,74 @@ wanted = sorted(
 assert found == wanted
 """
 
+STREAMS = """
+import time
+
+def twice(a, b, c, stream):  # two launches, as of a product that copies an operand first
+    values = [packing.pointer(packing.stored(*each)) for each in zip((a, b, c), "abc")]
+    launches = []
+    for _ in range(2):
+        parameters, keep = packing.arguments(values)
+        config = launch.LaunchConfig()
+        launches.append(launch.Launch(ctypes.c_void_p(3), config, parameters, keep))
+    return packing.Record(launches, stream)
+
+connect(twice)
+failed = []
+
+def work(stream, rounds, *pair):
+    played.on(stream)
+    try:
+        kept = [multiplied(*pair) for _ in range(rounds)]
+    except RuntimeError as error:
+        failed.append(error)
+
+def started(*arguments):
+    thread = threading.Thread(target=work, args=arguments)
+    thread.start()
+    return thread
+
+# A launch that waits for its queue holds up no other stream, which it perhaps waits for.
+play()
+pair = matrix(64, 32), matrix(32, 16)
+played.fill(1)
+threads = [started(1, 1, *pair)]
+while not played.waits():
+    time.sleep(0.001)
+threads.append(started(2, 1, *pair))
+for thread in threads:
+    thread.join()
+assert failed == []
+assert played.launched() == 4
+
+# Products of one stream share a workspace: launches of one stay together.
+play()
+pairs = [(matrix(64, 8 * n), matrix(8 * n, 16)) for n in (1, 2, 3)]
+for thread in [started(3, 100, *pair) for pair in pairs]:
+    thread.join()
+found = [tuple(played.launch(at).contents.parameters[:3]) for at in range(played.launched())]
+assert len(found) == 600
+assert found[::2] == found[1::2]
+"""
+
+SIZES = """
+from multiplier import MAX_SIZE
+
+def sized(*shape):
+    return torch.empty(shape, device="meta", dtype=torch.bfloat16)
+
+has_sizes = gemm._EXTENSION.has_sizes
+for fits, m, k, n in (
+    (True, 3, 4, 5), (True, MAX_SIZE, 1, 1), (True, 1, MAX_SIZE, 1), (True, 1, 1, MAX_SIZE),
+    (False, MAX_SIZE + 1, 1, 1), (False, 1, MAX_SIZE + 1, 1), (False, 1, 1, MAX_SIZE + 1),
+    (False, 0, 4, 5), (False, 3, 0, 5), (False, 3, 4, 0),
+):
+    assert has_sizes(sized(m, k), sized(k, n)) == fits, (m, k, n)
+assert not has_sizes(sized(3, 4), sized(3, 4))
+assert not has_sizes(sized(3), sized(3, 4))
+assert not has_sizes(sized(2, 3, 4), sized(3, 4))
+"""
+
 ON_A_CPU = """
 from gemm import OPERATOR, Linear, hgemm
 compiled = sys.argv[1] == "compiled"
@@ -430,6 +499,17 @@ def test_records_are_found_by_what_decides_a_plan_and_dropped_when_too_many(play
 
 def test_threads_that_share_a_record_launch_with_their_own_operands(played: str) -> None:
     run(PREAMBLE + PLAYED + THREADS, played)
+
+
+def test_streams_wait_for_none_but_their_own_and_keep_a_products_launches_together(
+    played: str,
+) -> None:
+    run(PREAMBLE + PLAYED + STREAMS, played)
+
+
+@pytest.mark.usefixtures("played")
+def test_sizes_that_an_int_does_not_hold_are_not_the_kernels() -> None:
+    run(PREAMBLE + SIZES)
 
 
 @pytest.mark.usefixtures("played")

@@ -47,9 +47,7 @@ class Gpu:
 
     def __init__(self, late: list[float]) -> None:
         self.host, self.done, self.late = 0.0, 0.0, list(late)
-        self.cuda = SimpleNamespace(
-            Event=lambda enable_timing: Event(self), synchronize=lambda: None
-        )
+        self.cuda = SimpleNamespace(Event=lambda **_: Event(self), synchronize=lambda: None)
         self.uint8 = None
 
     def empty(self, *_: Any, **__: Any) -> Any:
