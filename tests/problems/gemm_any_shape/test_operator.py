@@ -369,6 +369,34 @@ for wrong, kind in (((a, a), RuntimeError), ((a, 3), (TypeError, RuntimeError)))
     raise AssertionError(wrong)
 """
 
+LINEARS = """
+from gemm import Linear, replace_linears
+from torch import nn
+
+def model():
+    return nn.Sequential(
+        nn.Linear(16, 24), nn.Sequential(nn.Linear(24, 20), nn.ReLU()), nn.Linear(20, 32)
+    )
+
+def kinds(model):
+    return [type(each) for each in model.modules() if isinstance(each, (Linear, nn.Linear))]
+
+x = torch.randn(3, 16)
+for every, wanted in ((False, [nn.Linear, Linear, Linear]), (True, [Linear] * 3)):
+    given = model()
+    before = given(x)
+    replaced = replace_linears(given, every=every)
+    assert replaced is given
+    assert kinds(replaced) == wanted
+    torch.testing.assert_close(replaced(x), before)
+assert kinds(replace_linears(model())) == [nn.Linear, Linear, Linear]
+aligned, odd = nn.Linear(16, 24), nn.Linear(16, 20)
+assert replace_linears(aligned) is aligned
+assert kinds(replace_linears(aligned, every=True)) == [Linear]
+assert replace_linears(odd).weight is odd.weight
+assert kinds(replace_linears(odd)) == [Linear]
+"""
+
 AUTOCAST = """
 from gemm import OPERATOR, Linear, hgemm
 assert (gemm._EXTENSION is not None) == (sys.argv[1] == "compiled")
@@ -522,6 +550,11 @@ def test_without_a_compiler_the_operator_is_the_same(
 ) -> None:
     without_compiler(tmp_path, monkeypatch)
     run(PREAMBLE + ON_A_CPU, "not compiled")
+
+
+@pytest.mark.usefixtures("played")
+def test_layers_of_which_a_side_is_no_multiple_of_8_are_replaced() -> None:
+    run(PREAMBLE + LINEARS)
 
 
 @pytest.mark.parametrize("code", [AUTOCAST, TRANSFORMS], ids=["autocast", "transforms"])
