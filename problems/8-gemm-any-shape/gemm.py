@@ -1,6 +1,7 @@
 """The kernels as a torch operator, ``worklogs::hgemm``, and linear layers on it.
 
-For users who do not write kernels: ``replace_linears(model)``, then optionally ``torch.compile``.
+For users who do not write kernels: ``replace_linears(model)`` puts layers on it where that gains;
+then optionally ``torch.compile``.
 The operator has gradients, which are products of the same kernels: nothing is transposed in memory.
 It is C++ (``hgemm_operator.cpp``), compiled when this is first imported; Python binds a product
 once. Without a compiler on the machine all of it is Python (``uncompiled.py``).
@@ -15,6 +16,7 @@ import torch
 from ladder import MAX_BOUND, driver
 from multiplier import HOPPER, capability, multiplier
 from packing import Record, enter_context
+from plans import CHUNK
 from torch import Tensor, nn
 
 
@@ -65,7 +67,11 @@ def hgemm(a: Tensor, b: Tensor) -> Tensor:
 
     By the kernels where they can: two 16-bit matrices of one type on one Hopper GPU, each row-major
     or the transpose of a row-major matrix; one that lies otherwise is copied. By ``torch.mm`` where
-    not.
+    not, and in all transforms of ``torch.func`` and under forward AD: the kernels' product has
+    reverse gradients alone. Under autocast both are cast to its type, as by ``torch.mm``.
+
+    Products of one stream share a workspace, which CUDA graphs keep using: two graphs captured on
+    one stream must not be replayed at the same time.
     """
     if torch.compiler.is_compiling() or torch.overrides.has_torch_function_variadic(a, b):
         return OPERATOR(a, b)
@@ -85,14 +91,21 @@ class Linear(nn.Module):
         """Return x @ weight^T + bias over the last dimension of ``x``."""
         flat = hgemm(x.reshape(-1, self.in_features), self.weight.t())
         y = flat.reshape(*x.shape[:-1], self.out_features)
-        return y if self.bias is None else y + self.bias
+        return y if self.bias is None else y + self.bias.to(y.dtype)  # under autocast it differs
 
 
-def replace_linears(model: nn.Module) -> nn.Module:
-    """Put ``Linear`` in the place of every ``nn.Linear`` in ``model``, and return it."""
+def replace_linears(model: nn.Module, *, every: bool = False) -> nn.Module:
+    """Put ``Linear`` in the place of each ``nn.Linear`` that gains by it, and return the model.
+
+    Those gain of which ``in_features`` or ``out_features`` is no multiple of 8, where rows begin
+    off the 16 bytes that TMA needs. ``every``: all others too. A layer given as the model is
+    returned replaced.
+    """
+    if isinstance(model, nn.Linear):
+        gains = model.in_features % CHUNK or model.out_features % CHUNK
+        return Linear(model) if every or gains else model
     for name, child in model.named_children():
-        if isinstance(child, nn.Linear):
-            setattr(model, name, Linear(child))
-        else:
-            replace_linears(child)
+        replaced = replace_linears(child, every=every)
+        if replaced is not child:
+            setattr(model, name, replaced)
     return model

@@ -8,6 +8,7 @@
 // Of CUDA it takes four functions of the driver and torch's current stream, by their addresses, so
 // torch's headers are enough to compile it, on machines without CUDA as well.
 
+#include <ATen/autocast_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
 #include <c10/core/DeviceGuard.h>
@@ -20,6 +21,8 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -62,6 +65,7 @@ struct Record {
   std::vector<Launch> launches;
   std::vector<Slot> slots;
   PyObject* kept = nullptr;  // owns all memory that launches and slots point to
+  std::mutex* launching = nullptr;  // of its stream; who writes slots and launches holds it
   Record() = default;
   Record(const Record&) = delete;
   Record& operator=(const Record&) = delete;
@@ -84,7 +88,7 @@ struct Hash {
   }
 };
 
-using Records = std::unordered_map<Key, std::unique_ptr<Record>, Hash>;
+using Records = std::unordered_map<Key, std::shared_ptr<Record>, Hash>;
 
 // One for the process, never destroyed: records own Python's objects, and Python ends first.
 struct State {
@@ -93,8 +97,11 @@ struct State {
   PyObject* enter_context = nullptr;
   size_t most = 0;
   Records records;
-  std::mutex mutex;  // of the records and of all that they point to; who holds it never waits for
-                     // the interpreter, which one who waits for it may hold
+  // By device and stream. Launches of one product stay together, as products of a stream share a
+  // workspace; a launch waits while its queue is full, and must hold up no other stream meanwhile.
+  std::map<std::pair<int64_t, int64_t>, std::mutex> streams;
+  std::mutex mutex;  // of both tables; who holds it waits neither for the driver nor for the
+                     // interpreter, which one who waits for it may hold
 };
 
 State& state() {
@@ -118,7 +125,7 @@ bool has_order(const Tensor& matrix) {
   return (down == 1 || rows == 1) && across >= rows;
 }
 
-// Launches what a record holds, on the stream of its key.
+// Launches what a record holds, on the stream of its key; that stream's mutex is held.
 void launch(Record& record, const std::array<uintptr_t, 3>& addresses) {
   const auto& functions = state().functions;
   for (auto& slot : record.slots) {
@@ -139,9 +146,9 @@ void launch(Record& record, const std::array<uintptr_t, 3>& addresses) {
 }
 
 // Returns what Python binds, or a record without launches where it returns None.
-std::unique_ptr<Record> bound(const Tensor& a, const Tensor& b, const Tensor& c, void* stream) {
+std::shared_ptr<Record> bound(const Tensor& a, const Tensor& b, const Tensor& c, void* stream) {
   const py::gil_scoped_acquire gil;
-  auto record = std::make_unique<Record>();
+  auto record = std::make_shared<Record>();
   const auto bind = py::reinterpret_borrow<py::object>(state().bind);
   py::object found = bind(a, b, c, reinterpret_cast<uintptr_t>(stream));
   if (found.is_none()) return record;
@@ -161,6 +168,23 @@ std::unique_ptr<Record> bound(const Tensor& a, const Tensor& b, const Tensor& c,
   return record;
 }
 
+// Returns the record of a key, or null.
+std::shared_ptr<Record> known(const Key& key) {
+  const std::lock_guard<std::mutex> lock(state().mutex);
+  const auto found = state().records.find(key);
+  return found == state().records.end() ? nullptr : found->second;
+}
+
+// Keeps a record, and returns what is kept for its key: perhaps another thread was first.
+std::shared_ptr<Record> keep(const Key& key, const std::shared_ptr<Record>& made) {
+  Records dropped;  // destroyed after the mutex is free: that takes the interpreter
+  const std::lock_guard<std::mutex> lock(state().mutex);
+  auto& records = state().records;
+  made->launching = &state().streams[{key[0], key[1]}];
+  if (records.size() >= state().most) records.swap(dropped);
+  return records.try_emplace(key, made).first->second;
+}
+
 // Computes C by the kernels; returns false, and computes nothing, where they are not for this GPU.
 bool computed(const Tensor& a, const Tensor& b, const Tensor& c, void* stream) {
   std::array<uintptr_t, 3> addresses;
@@ -173,20 +197,12 @@ bool computed(const Tensor& a, const Tensor& b, const Tensor& c, void* stream) {
                 static_cast<int64_t>(a.scalar_type()), static_cast<int64_t>(within),
                 a.size(0), a.size(1), b.size(1),
                 a.stride(0), a.stride(1), b.stride(0), b.stride(1)};
-  auto& records = state().records;
-  std::unique_ptr<Record> made;
-  Records dropped;  // destroyed after the mutex is free: that takes the interpreter
-  std::unique_lock<std::mutex> lock(state().mutex);
-  auto found = records.find(key);
-  if (found == records.end()) {
-    lock.unlock();
-    made = bound(a, b, c, stream);
-    lock.lock();
-    if (records.size() >= state().most) records.swap(dropped);
-    found = records.try_emplace(key, std::move(made)).first;  // perhaps another thread was first
-  }
-  launch(*found->second, addresses);
-  return !found->second->launches.empty();
+  auto record = known(key);
+  if (!record) record = keep(key, bound(a, b, c, stream));
+  if (record->launches.empty()) return false;
+  const std::lock_guard<std::mutex> lock(*record->launching);
+  launch(*record, addresses);
+  return true;
 }
 
 // Autograd's threads begin without a context, and the driver's functions need one.
@@ -212,13 +228,19 @@ Tensor multiplied(const Tensor& first, const Tensor& second) {
   return c;
 }
 
+// Returns whether these are the sizes of a product, none empty: the kernels take them as C's int.
+bool has_sizes(const Tensor& a, const Tensor& b) {
+  constexpr int64_t most = std::numeric_limits<int>::max();
+  return a.dim() == 2 && b.dim() == 2 && a.size(1) == b.size(0) && a.numel() > 0 &&
+         b.numel() > 0 && a.size(0) <= most && a.size(1) <= most && b.size(1) <= most;
+}
+
 // Returns whether the operands are the kernels', as `computes` of multiplier.py does; whether the
 // GPU is, Python says when it binds.
 bool computes(const Tensor& a, const Tensor& b) {
   const auto type = a.scalar_type();
   return a.is_cuda() && a.device() == b.device() && type == b.scalar_type() &&
-         (type == at::kBFloat16 || type == at::kHalf) && a.dim() == 2 && b.dim() == 2 &&
-         a.size(1) == b.size(0) && a.numel() > 0 && b.numel() > 0 &&
+         (type == at::kBFloat16 || type == at::kHalf) && has_sizes(a, b) &&
          state().functions.launch != nullptr;
 }
 
@@ -253,11 +275,32 @@ struct Product : torch::autograd::Function<Product> {
   }
 };
 
+// Whether a transform sees this operand: it has a forward gradient or is a wrapper of torch.func's.
+bool is_transformed(const Tensor& operand) {
+  using c10::DispatchKey;
+  const c10::DispatchKeySet wrappers{DispatchKey::FuncTorchGradWrapper,
+                                     DispatchKey::FuncTorchBatched};
+  return operand.key_set().has_any(wrappers) || operand._fw_grad(0).defined();
+}
+
 Tensor with_gradients(c10::DispatchKeySet keys, const Tensor& a, const Tensor& b) {
+  // `Product` knows reverse gradients alone, torch.mm all derivatives; without it a tangent would
+  // be lost silently.
+  if (is_transformed(a) || is_transformed(b)) return at::mm(a, b);
   if (at::GradMode::is_enabled() && (a.requires_grad() || b.requires_grad())) {
     return Product::apply(a, b);
   }
   return hgemm().redispatch(keys & c10::after_autograd_keyset, a, b);
+}
+
+// Casts both operands to autocast's type, as torch.mm does there.
+template <c10::DeviceType device>
+Tensor with_autocast(const Tensor& a, const Tensor& b) {
+  const c10::impl::ExcludeDispatchKeyGuard guard(
+      at::autocast::get_autocast_dispatch_key_from_device_type(device));
+  const auto type = at::autocast::get_autocast_dtype(device);
+  return hgemm().call(at::autocast::cached_cast(type, a, device),
+                      at::autocast::cached_cast(type, b, device));
 }
 
 // hgemm(a, b) without what torch.ops spends on finding an overload and on a stack of its arguments.
@@ -304,9 +347,20 @@ TORCH_LIBRARY_IMPL(worklogs, CUDA, library) { library.impl("hgemm", by_kernels);
 
 TORCH_LIBRARY_IMPL(worklogs, Autograd, library) { library.impl("hgemm", with_gradients); }
 
+TORCH_LIBRARY_IMPL(worklogs, FuncTorchBatched, library) { library.impl("hgemm", by_library); }
+
+TORCH_LIBRARY_IMPL(worklogs, AutocastCPU, library) {
+  library.impl("hgemm", with_autocast<c10::kCPU>);
+}
+
+TORCH_LIBRARY_IMPL(worklogs, AutocastCUDA, library) {
+  library.impl("hgemm", with_autocast<c10::kCUDA>);
+}
+
 PYBIND11_MODULE(hgemm_operator, module) {
   module.def("connect", &connect);
   module.def("multiplied", &multiplied, py::call_guard<py::gil_scoped_release>());
+  module.def("has_sizes", &has_sizes);
   module.def("records", [] { return state().records.size(); });
   PyModule_AddFunctions(module.ptr(), methods);
 }

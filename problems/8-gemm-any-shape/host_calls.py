@@ -3,7 +3,7 @@
 import random
 import time
 from collections.abc import Callable, Sequence
-from statistics import geometric_mean
+from statistics import geometric_mean, median
 from typing import Any
 
 import torch
@@ -60,6 +60,11 @@ def keep(cell: Any, found: dict[Shape, Rates]) -> None:
         cell.sample(mnk(shape), "torch_calls_per_s", "calls/s", other)
 
 
+def typical(rates: Rates) -> dict[str, int]:
+    """Return each contender's median of calls per second."""
+    return {name: round(median(values)) for name, values in rates.items()}
+
+
 def _of(rates: Rates) -> tuple[list[float], list[float]]:
     return rates["hgemm"], rates["torch"]
 
@@ -87,4 +92,4 @@ def _seconds(product: Product, sets: Sequence[tuple[Tensor, Tensor]], calls: int
 
 if __name__ == "__main__":
     for of, by_name in measured("bf16").items():
-        print(mnk(of), {name: round(max(values)) for name, values in by_name.items()}, "calls/s")
+        print(mnk(of), typical(by_name), "calls/s")

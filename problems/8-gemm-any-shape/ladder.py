@@ -33,6 +33,7 @@ from launch import (
     Launch,
     LaunchAttribute,
     LaunchConfig,
+    LaunchError,
     driver,
     load,
 )
@@ -73,6 +74,7 @@ __all__ = [
     "Launch",
     "LaunchAttribute",
     "LaunchConfig",
+    "LaunchError",
     "Run",
     "Shape",
     "Step",

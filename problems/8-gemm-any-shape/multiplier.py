@@ -21,6 +21,8 @@ TUNED = Path(__file__).parent / "tuned.json"
 ELEMENTS = {"torch.bfloat16": "bf16", "torch.float16": "fp16"}
 HOPPER = (9, 0)
 """The compute capability that the kernels are built for."""
+MAX_SIZE = (1 << 31) - 1
+"""The largest M, N or K: the kernels take them as C's int."""
 
 
 class Multiplier:
@@ -93,6 +95,7 @@ def computes(a: Any, b: Any) -> bool:
         and a.dim() == b.dim() == 2
         and a.shape[1] == b.shape[0]
         and min(*a.shape, *b.shape) > 0
+        and max(*a.shape, *b.shape) <= MAX_SIZE
         and capability(a.device.index) == HOPPER
     )
 

@@ -17,6 +17,7 @@ from ladder import (
     Launch,
     LaunchAttribute,
     LaunchConfig,
+    LaunchError,
     Step,
     call_driver,
 )
@@ -26,6 +27,7 @@ OPERANDS = "abc"
 CLUSTER_DIMENSION = 4  # CU_LAUNCH_ATTRIBUTE_*
 CAPTURE_MODE_RELAXED = 2  # CU_STREAM_CAPTURE_MODE_*
 STREAM_NON_BLOCKING = 1
+OUT_OF_MEMORY = "cuMemAlloc_v2: error 2,"  # how the failure's message begins
 SWIZZLES = {16: 1, 32: 2, 64: SWIZZLE_128B}  # CU_TENSOR_MAP_SWIZZLE_32B, _64B
 PROMOTE_128B = 2
 """What TMA fetches into L2 of each row of a box: its line. Of 256 bytes, half would be others'."""
@@ -135,7 +137,7 @@ class Workspace:
 
     torch's allocator would take them from the graph's pool where one is being captured, and count
     them as the graph's. Sizes are powers of two, so that all that a growing workspace left behind
-    is no more than the last.
+    is no more than the last. ``LaunchError`` if there is no memory, nor in what torch keeps cached.
     """
 
     def __init__(self, count: int) -> None:
@@ -144,7 +146,7 @@ class Workspace:
         mode = ctypes.c_int(CAPTURE_MODE_RELAXED)
         call_driver("cuThreadExchangeStreamCaptureMode", ctypes.byref(mode))
         try:
-            call_driver("cuMemAlloc_v2", ctypes.byref(address), size)
+            _allocate(address, size)
             call_driver("cuStreamCreate", ctypes.byref(stream), STREAM_NON_BLOCKING)
             call_driver("cuMemsetD8Async", address, 0, size, stream)
             call_driver("cuStreamSynchronize", stream)
@@ -156,6 +158,20 @@ class Workspace:
     def data_ptr(self) -> int:
         """Return where it begins."""
         return self._address
+
+
+def _allocate(address: ctypes.c_uint64, size: ctypes.c_size_t) -> None:
+    """Allocate; where memory is short, once more without the free blocks that torch keeps."""
+    try:
+        call_driver("cuMemAlloc_v2", ctypes.byref(address), size)
+    except LaunchError as error:
+        import torch
+
+        # A capture forbids to free: what waits for the blocks' events would be part of the graph.
+        if not str(error).startswith(OUT_OF_MEMORY) or torch.cuda.is_current_stream_capturing():
+            raise
+        torch.cuda.empty_cache()
+        call_driver("cuMemAlloc_v2", ctypes.byref(address), size)
 
 
 def arguments(values: Sequence[Any]) -> tuple[Any, list[Any]]:

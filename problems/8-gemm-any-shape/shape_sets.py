@@ -207,7 +207,11 @@ def in_turn(shapes: Sequence[Shape], layouts: Sequence[str]) -> list[tuple[Shape
 
 
 def multiple_of(shape: Shape) -> int:
-    """Return the largest of ``MULTIPLES`` that divides N and K: how rows of A, B and C begin."""
+    """Return the largest of ``MULTIPLES`` that divides N and K.
+
+    So rows of B, C and a row-major A begin, in elements. Those of a transposed A are M long, which
+    has no part in it.
+    """
     _, n, k = shape
     return next(multiple for multiple in MULTIPLES if not (n % multiple or k % multiple))
 

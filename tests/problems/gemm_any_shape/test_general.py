@@ -3,6 +3,7 @@
 import ctypes
 import re
 import struct
+import sys
 from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -147,6 +148,48 @@ def test_a_workspace_is_zeroed_beside_a_capture(
     assert packing.Workspace(100).data_ptr() == 4096
     assert mode == 0
     assert calls.index("cuMemsetD8Async") < calls.index("cuStreamSynchronize")
+
+
+@pytest.mark.parametrize(
+    ("failures", "capturing", "emptied", "attempts"),
+    [
+        ([2], False, 1, 2),  # torch had cached what was free
+        ([2, 2], False, 1, 2),
+        ([2], True, 0, 1),
+        ([700], False, 0, 1),  # nothing that memory would help
+    ],
+)
+def test_where_memory_is_short_torchs_cache_is_emptied_once(
+    packing: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    failures: list[int],
+    capturing: bool,
+    emptied: int,
+    attempts: int,
+) -> None:
+    calls: list[str] = []
+    statuses = iter(failures)
+
+    def driver(name: str, *arguments: object) -> None:
+        calls.append(name)
+        if name == "cuMemAlloc_v2":
+            if status := next(statuses, 0):
+                raise packing.LaunchError(f"cuMemAlloc_v2: error {status}, out of it")
+            arguments[0]._obj.value = 4096  # type: ignore[attr-defined]
+
+    cuda = SimpleNamespace(
+        is_current_stream_capturing=lambda: capturing, empty_cache=lambda: calls.append("emptied")
+    )
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
+    monkeypatch.setattr(packing, "call_driver", driver)
+    if len(failures) < attempts:
+        assert packing.Workspace(100).data_ptr() == 4096
+    else:
+        with pytest.raises(packing.LaunchError, match=f"error {failures[-1]},"):
+            packing.Workspace(100)
+    assert calls.count("emptied") == emptied
+    assert calls.count("cuMemAlloc_v2") == attempts
+    assert calls[-1] == calls[0] == "cuThreadExchangeStreamCaptureMode"
 
 
 def test_what_adds_parts_reads_what_was_left(

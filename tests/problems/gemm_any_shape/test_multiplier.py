@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -82,6 +82,36 @@ def test_the_choice_is_made_for_the_memory_of_the_gpu(
     problem = module("plans").Problem((512, 512, 4096), "nt")
     multiplier.Multiplier("bf16", tmp_path).plan(problem)
     assert asked == [(problem, pytest.approx(3.352e6, rel=1e-3))]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "ours"),
+    [
+        ((3, 4), (4, 5), True),
+        ((2**31 - 1, 1), (1, 2**31 - 1), True),
+        ((2**31, 1), (1, 5), False),  # the kernels take sizes as C's int
+        ((3, 2**31), (2**31, 5), False),
+        ((3, 1), (1, 2**31), False),
+        ((3, 4), (5, 4), False),
+        ((0, 4), (4, 5), False),
+    ],
+)
+def test_sizes_that_the_kernels_take(
+    multiplier: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    first: tuple[int, int],
+    second: tuple[int, int],
+    ours: bool,
+) -> None:
+    monkeypatch.setattr(multiplier, "capability", lambda _: multiplier.HOPPER)
+    gpu = SimpleNamespace(index=0)
+    a, b = (
+        SimpleNamespace(
+            is_cuda=True, device=gpu, dtype="torch.bfloat16", shape=shape, dim=lambda: 2
+        )
+        for shape in (first, second)
+    )
+    assert multiplier.computes(a, b) == ours
 
 
 def test_choices_are_kept_by_gpu(

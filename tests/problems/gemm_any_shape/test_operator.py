@@ -29,6 +29,7 @@ class Launched(ctypes.Structure):
 
 played.launch.restype = ctypes.POINTER(Launched)
 played.play.argtypes = [ctypes.c_uint64, ctypes.c_int]
+played.on.argtypes = played.fill.argtypes = [ctypes.c_uint64]
 NAMES = ("cuLaunchKernelEx", "cuTensorMapReplaceAddress", "cuGetErrorString", "cuCtxGetCurrent",
          "aoti_torch_get_current_cuda_stream")
 ADDRESSES = [ctypes.cast(getattr(played, name), ctypes.c_void_p).value for name in NAMES]
@@ -257,6 +258,74 @@ wanted = sorted(
 assert found == wanted
 """
 
+STREAMS = """
+import time
+
+def twice(a, b, c, stream):  # two launches, as of a product that copies an operand first
+    values = [packing.pointer(packing.stored(*each)) for each in zip((a, b, c), "abc")]
+    launches = []
+    for _ in range(2):
+        parameters, keep = packing.arguments(values)
+        config = launch.LaunchConfig()
+        launches.append(launch.Launch(ctypes.c_void_p(3), config, parameters, keep))
+    return packing.Record(launches, stream)
+
+connect(twice)
+failed = []
+
+def work(stream, rounds, *pair):
+    played.on(stream)
+    try:
+        kept = [multiplied(*pair) for _ in range(rounds)]
+    except RuntimeError as error:
+        failed.append(error)
+
+def started(*arguments):
+    thread = threading.Thread(target=work, args=arguments)
+    thread.start()
+    return thread
+
+# A launch that waits for its queue holds up no other stream, which it perhaps waits for.
+play()
+pair = matrix(64, 32), matrix(32, 16)
+played.fill(1)
+threads = [started(1, 1, *pair)]
+while not played.waits():
+    time.sleep(0.001)
+threads.append(started(2, 1, *pair))
+for thread in threads:
+    thread.join()
+assert failed == []
+assert played.launched() == 4
+
+# Products of one stream share a workspace: launches of one stay together.
+play()
+pairs = [(matrix(64, 8 * n), matrix(8 * n, 16)) for n in (1, 2, 3)]
+for thread in [started(3, 100, *pair) for pair in pairs]:
+    thread.join()
+found = [tuple(played.launch(at).contents.parameters[:3]) for at in range(played.launched())]
+assert len(found) == 600
+assert found[::2] == found[1::2]
+"""
+
+SIZES = """
+from multiplier import MAX_SIZE
+
+def sized(*shape):
+    return torch.empty(shape, device="meta", dtype=torch.bfloat16)
+
+has_sizes = gemm._EXTENSION.has_sizes
+for fits, m, k, n in (
+    (True, 3, 4, 5), (True, MAX_SIZE, 1, 1), (True, 1, MAX_SIZE, 1), (True, 1, 1, MAX_SIZE),
+    (False, MAX_SIZE + 1, 1, 1), (False, 1, MAX_SIZE + 1, 1), (False, 1, 1, MAX_SIZE + 1),
+    (False, 0, 4, 5), (False, 3, 0, 5), (False, 3, 4, 0),
+):
+    assert has_sizes(sized(m, k), sized(k, n)) == fits, (m, k, n)
+assert not has_sizes(sized(3, 4), sized(3, 4))
+assert not has_sizes(sized(3), sized(3, 4))
+assert not has_sizes(sized(2, 3, 4), sized(3, 4))
+"""
+
 ON_A_CPU = """
 from gemm import OPERATOR, Linear, hgemm
 compiled = sys.argv[1] == "compiled"
@@ -300,6 +369,114 @@ for wrong, kind in (((a, a), RuntimeError), ((a, 3), (TypeError, RuntimeError)))
     raise AssertionError(wrong)
 """
 
+LINEARS = """
+from gemm import Linear, replace_linears
+from torch import nn
+
+def model():
+    return nn.Sequential(
+        nn.Linear(16, 24), nn.Sequential(nn.Linear(24, 20), nn.ReLU()), nn.Linear(20, 32)
+    )
+
+def kinds(model):
+    return [type(each) for each in model.modules() if isinstance(each, (Linear, nn.Linear))]
+
+x = torch.randn(3, 16)
+for every, wanted in ((False, [nn.Linear, Linear, Linear]), (True, [Linear] * 3)):
+    given = model()
+    before = given(x)
+    replaced = replace_linears(given, every=every)
+    assert replaced is given
+    assert kinds(replaced) == wanted
+    torch.testing.assert_close(replaced(x), before)
+assert kinds(replace_linears(model())) == [nn.Linear, Linear, Linear]
+aligned, odd = nn.Linear(16, 24), nn.Linear(16, 20)
+assert replace_linears(aligned) is aligned
+assert kinds(replace_linears(aligned, every=True)) == [Linear]
+assert replace_linears(odd).weight is odd.weight
+assert kinds(replace_linears(odd)) == [Linear]
+"""
+
+AUTOCAST = """
+from gemm import OPERATOR, Linear, hgemm
+assert (gemm._EXTENSION is not None) == (sys.argv[1] == "compiled")
+weight = torch.randn(3, 5)
+
+def told(product, a, b, backward_inside):  # the product and both gradients
+    x, y = a.clone().requires_grad_(), b.clone().requires_grad_()
+    with torch.autocast("cpu", torch.bfloat16):
+        c = product(x, y)
+        if backward_inside:
+            return c, *torch.autograd.grad(c, (x, y), weight.to(c.dtype))
+    return c, *torch.autograd.grad(c, (x, y), weight.to(c.dtype))
+
+def same(found, wanted):
+    assert [each.dtype for each in found] == [each.dtype for each in wanted]
+    assert all(map(torch.equal, found, wanted))
+
+a, b = torch.randn(3, 4), torch.randn(4, 5)
+for first, second in ((a, b), (a.bfloat16(), b), (a, b.half()), (a.double(), b.double())):
+    for inside in (False, True):
+        wanted = told(torch.mm, first, second, inside)
+        same(told(hgemm, first, second, inside), wanted)
+        same(told(OPERATOR, first, second, inside), wanted)
+assert hgemm(a, b).dtype == torch.float32
+
+linear = torch.nn.Linear(4, 5)
+
+def layer(module, x):
+    with torch.autocast("cpu", torch.bfloat16):
+        y = module(x)
+    return y, *torch.autograd.grad(y.float().square().sum(), (x, linear.weight, linear.bias))
+
+x = a.clone().requires_grad_()
+for of in (Linear(linear), torch.compile(Linear(linear), fullgraph=True, backend="aot_eager")):
+    found, wanted = layer(of, x), layer(linear, x)
+    assert [each.dtype for each in found] == [each.dtype for each in wanted]
+    for each, other in zip(found, wanted):
+        torch.testing.assert_close(each, other, rtol=2e-2, atol=2e-2)
+"""
+
+TRANSFORMS = """
+from gemm import hgemm
+from torch.autograd import forward_ad
+assert (gemm._EXTENSION is not None) == (sys.argv[1] == "compiled")
+a, b, da, db = (torch.randn(*size) for size in ((3, 4), (4, 5), (3, 4), (4, 5)))
+
+def same(found, wanted):
+    torch.testing.assert_close(found, wanted)
+
+def total(product):
+    return lambda a, b: product(a, b).square().sum()
+
+def mapped(a, b):  # over the rows of A
+    return lambda product: torch.func.vmap(lambda row: product(row[None], b))(a)
+
+def forward(*needed):
+    def tangents(product):
+        with forward_ad.dual_level():
+            x, y = (each.clone().requires_grad_(need) for each, need in zip((a, b), needed))
+            c = product(forward_ad.make_dual(x, da), y)
+            value, tangent = forward_ad.unpack_dual(c)
+            of = [each for each, need in zip((x, y), needed) if need]
+            grads = torch.autograd.grad(tangent.square().sum(), of) if tangent.requires_grad else ()
+            return value.detach(), tangent.detach(), *grads
+    return tangents
+
+func = torch.func
+for transformed in (
+    lambda product: func.jvp(product, (a, b), (da, db)),
+    lambda product: func.jvp(lambda a: product(a, b), (a,), (da,)),
+    lambda product: func.grad(total(product), (0, 1))(a, b),
+    lambda product: func.grad(lambda b: total(product)(a, b))(b),
+    lambda product: func.hessian(total(product), (0, 1))(a, b),
+    lambda product: func.jacrev(product)(a, b),
+    mapped(a, b),
+    lambda product: func.vmap(func.grad(total(product)), (None, 0))(a, torch.stack([b, db])),
+    forward(False, False), forward(False, True), forward(True, False), forward(True, True),
+):
+    same(transformed(hgemm), transformed(torch.mm))
+"""
 
 CALLS = """
 import host_calls
@@ -318,6 +495,8 @@ host_calls.keep(cell, {
 assert cell.samples["1000x1000x1000", "calls_over"] == [2.0, 1.0]
 assert cell.samples["768x256x1024", "calls_over"] == [0.5, 9.0]
 assert all(abs(x - y) < 1e-9 for x, y in zip(cell.samples["all", "calls_over"], [1.0, 3.0]))
+middle = host_calls.typical({"hgemm": [1.0, 2.4, 9.0], "torch": [3.0, 5.0]})
+assert middle == {"hgemm": 2, "torch": 4}
 assert cell.samples["768x256x1024", "calls_per_s"] == [3e5, 9e5]
 assert cell.samples["768x256x1024", "torch_calls_per_s"] == [6e5, 1e5]
 """
@@ -329,6 +508,13 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("HGEMM_CACHE", str(of_compiler("g++")))
     source = Path(__file__).with_name("played.cpp").read_text(encoding="utf-8")
     return str(compiled(tmp_path, source, tmp_path)._name)
+
+
+def without_compiler(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the operator's Python alone: no compiler, and nothing that one has made."""
+    monkeypatch.setenv("HGEMM_CACHE", str(empty))
+    monkeypatch.setenv("PATH", str(empty))
+    monkeypatch.delenv("CXX", raising=False)
 
 
 def test_slots_move_with_the_operands_in_every_kind_of_plan(played: str) -> None:
@@ -343,6 +529,17 @@ def test_threads_that_share_a_record_launch_with_their_own_operands(played: str)
     run(PREAMBLE + PLAYED + THREADS, played)
 
 
+def test_streams_wait_for_none_but_their_own_and_keep_a_products_launches_together(
+    played: str,
+) -> None:
+    run(PREAMBLE + PLAYED + STREAMS, played)
+
+
+@pytest.mark.usefixtures("played")
+def test_sizes_that_an_int_does_not_hold_are_not_the_kernels() -> None:
+    run(PREAMBLE + SIZES)
+
+
 @pytest.mark.usefixtures("played")
 def test_on_a_cpu_it_is_torchs_product_with_gradients() -> None:
     run(PREAMBLE + ON_A_CPU, "compiled")
@@ -351,10 +548,29 @@ def test_on_a_cpu_it_is_torchs_product_with_gradients() -> None:
 def test_without_a_compiler_the_operator_is_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HGEMM_CACHE", str(tmp_path))
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("CXX", raising=False)
+    without_compiler(tmp_path, monkeypatch)
     run(PREAMBLE + ON_A_CPU, "not compiled")
+
+
+@pytest.mark.usefixtures("played")
+def test_layers_of_which_a_side_is_no_multiple_of_8_are_replaced() -> None:
+    run(PREAMBLE + LINEARS)
+
+
+@pytest.mark.parametrize("code", [AUTOCAST, TRANSFORMS], ids=["autocast", "transforms"])
+@pytest.mark.parametrize("kind", ["compiled", "not compiled"])
+def test_autocast_and_transforms_are_as_torchs_products(
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    code: str,
+) -> None:
+    if kind == "compiled":
+        request.getfixturevalue("played")
+    else:
+        without_compiler(tmp_path, monkeypatch)
+    run(PREAMBLE + code, kind)
 
 
 def test_the_compiler_finds_nothing_to_warn_of(tmp_path: Path) -> None:

@@ -42,6 +42,72 @@ def pooled(module: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch)
     return loaded
 
 
+class Gpu:
+    """A GPU and its host on one clock, in µs: flushes take 70, launches 5, what a host does 10."""
+
+    def __init__(self, late: list[float]) -> None:
+        self.host, self.done, self.late = 0.0, 0.0, list(late)
+        self.cuda = SimpleNamespace(Event=lambda **_: Event(self), synchronize=lambda: None)
+        self.uint8 = None
+
+    def empty(self, *_: Any, **__: Any) -> Any:
+        return SimpleNamespace(fill_=lambda _: self.enqueue(70.0))
+
+    def enqueue(self, us: float, late: float = 0.0) -> None:
+        self.host += 10.0 + late
+        self.done = max(self.done, self.host) + us
+
+    def run(self, _: Any) -> None:
+        self.enqueue(5.0, self.late.pop(0) if self.late else 0.0)
+
+
+class Event:
+    """An event that completes with what was enqueued before it."""
+
+    def __init__(self, gpu: Gpu) -> None:
+        self._gpu, self.us = gpu, 0.0
+
+    def record(self) -> None:
+        self._gpu.enqueue(0.0)
+        self.us = self._gpu.done
+
+    def query(self) -> bool:
+        return self.us <= self._gpu.host
+
+    def elapsed_time(self, end: Any) -> float:
+        return (end.us - self.us) / 1e3  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    "late",
+    [
+        [],
+        [900.0],  # a garbage collection before the first launch
+        [0.0, 900.0, 900.0],
+        [150.0] * 9,  # a host that always takes so long: more flushes
+    ],
+)
+def test_a_cold_launch_for_which_the_host_was_late_is_timed_again(
+    module: Callable[[str], ModuleType],
+    monkeypatch: pytest.MonkeyPatch,
+    late: list[float],
+) -> None:
+    gpu = Gpu(late)
+    monkeypatch.setitem(sys.modules, "torch", gpu)
+    assert module("pooled").cold({"a": gpu.run}, [(None,)], 2) == {"a": pytest.approx([5.0] * 2)}
+
+
+def test_a_host_that_is_always_late_is_timed_as_often_as_allowed(
+    module: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gpu = Gpu([9000.0] * 99)
+    monkeypatch.setitem(sys.modules, "torch", gpu)
+    pooled = module("pooled")
+    (times,) = pooled.cold({"a": gpu.run}, [(None,)], 2).values()
+    assert len(gpu.late) == 99 - 2 * pooled.COLD_TRIES
+    assert min(times) > 8000
+
+
 @pytest.mark.parametrize("batch_ms", [0.4, 250.0])
 def test_both_sides_have_as_many_rounds_and_finals_as_long(
     pooled: ModuleType, batch_ms: float
