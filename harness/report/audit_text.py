@@ -17,7 +17,7 @@ from harness.report.numbers import number
 _WIDTH = 80
 _ROWS = 20
 _INDENT = " " * 4
-_HEAD = "   step       ms      n   DRAM  tensor   70 %    85 %  ceiling  limit"
+_HEAD = "       ms      n   DRAM  tensor   70 %    85 %  ceiling  limit"
 _BY_SHAPES = "    floor  reached"
 _NOT_MEASURED = "-"
 _LEAST_MS = 0.01
@@ -85,12 +85,7 @@ def sentences(audit: Audit) -> Iterator[str]:
 def _times(audit: Audit, floor_ms: float) -> str:
     """Return how many times the floor the step takes, or its work alone under a profiler."""
     who = "the step takes" if audit.step_ms else "the GPU's work takes"
-    return f"{who} {_taken_ms(audit) / floor_ms:.2f} times as long"
-
-
-def _taken_ms(audit: Audit) -> float:
-    """Return the step's ms; where only a profiler timed it, those that the GPU worked in it."""
-    return audit.whole_ms if audit.step_ms else audit.busy_ms
+    return f"{who} {audit.shared_ms / floor_ms:.2f} times as long"
 
 
 def _shaped(least: Floor, steps: int) -> str:
@@ -238,7 +233,7 @@ def _worth(audit: Audit) -> str:
     worth = []
     for place, target in enumerate(("70 %", "85 %", "the measured ceiling")[:count]):
         saved = audit.saved_ms(place)
-        times = _taken_ms(audit) / (_taken_ms(audit) - saved)
+        times = audit.shared_ms / (audit.shared_ms - saved)
         worth.append(f"{saved:.2f} ms at {target} ({times:.2f}×)")
     who = "All" if audit.step_ms else "Of the GPU's work all"
     return f"{who} kernels together would save {', '.join(worth)}."
@@ -247,18 +242,22 @@ def _worth(audit: Audit) -> str:
 def _table(audit: Audit) -> Iterator[str]:
     """Yield the rows that would save most, or without counters those that take longest."""
     rows = ranked(audit)
-    yield from _wrapped(
-        "Rows by what 85 % of peak would save, as percent of the step."
-        if audit.floor_ms
-        else "Rows by time, as percent of the step."
-    )
+    by = "what 85 % of peak would save" if audit.floor_ms else "time"
+    of = "the step" if audit.step_ms else "what the GPU worked"
+    yield from _wrapped(f"Rows by {by}, as percent of {of}.")
     shaped = _BY_SHAPES if audit.shapes else ""
-    yield _HEAD if audit.floor_ms else f"{_HEAD[:23]}{shaped}"
+    head = f"{share_of(audit):>7}{_HEAD}"
+    yield head if audit.floor_ms else f"{head[:23]}{shaped}"
     for row in rows[:_ROWS]:
         yield from _row(row, audit)
     rest = rows[_ROWS:]
     if rest:
         yield f"{len(rest)} more rows, {sum(row.ms for row in rest):.2f} ms: harness audit --json"
+
+
+def share_of(audit: Audit) -> str:
+    """Return the head of a column of shares: "step", or "work" of the GPU."""
+    return "step" if audit.step_ms else "work"
 
 
 def ranked(audit: Audit) -> list[Row]:
@@ -283,7 +282,7 @@ def _saved(row: Row) -> tuple[float, float]:
 
 
 def _row(row: Row, audit: Audit) -> Iterator[str]:
-    whole = audit.whole_ms
+    whole = audit.shared_ms
     text = f"{100 * row.ms / whole:5.1f} % {row.ms:8.3f} {number(row.launches):>6}"
     if audit.floor_ms:
         saved = [f"{100 * saving.ms / whole:5.1f} %" for saving in row.savings]

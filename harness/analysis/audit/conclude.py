@@ -94,8 +94,16 @@ class Audit:
 
     @property
     def whole_ms(self) -> float:
-        """Return the step that shares are of: the unprofiled one where it is known."""
+        """Return the step's length: the unprofiled one where it is known."""
         return self.step_ms or self.traced_ms
+
+    @property
+    def shared_ms(self) -> float:
+        """Return what shares and gains are of: the unprofiled step, else what the GPU worked.
+
+        A profiler stretches the host's time, and so the step, but hardly what the GPU works.
+        """
+        return self.step_ms or self.busy_ms
 
     @property
     def rest_ms(self) -> float:
@@ -322,7 +330,7 @@ def _unsaid(
             " no launch in the trace: they are in no step."
         )
     if _unprofiled(captures) is None:
-        lacks.append("No unprofiled time: shares are of the step under the profiler.")
+        lacks.append("No unprofiled time: shares are of what the GPU worked, not of a step.")
     if not share:
         lacks.append("No hardware counters: no bytes, no use of the peaks, no headroom.")
     elif share < 1 - MOST_UNATTRIBUTED:

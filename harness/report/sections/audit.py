@@ -19,7 +19,7 @@ from harness.report.escape import Markdown, escape, table
 from harness.report.numbers import number
 from harness.report.page import Page, not_measured
 
-_HEAD = ["kernel", "step", "DRAM", "tensor", "85 % saves", "what to do"]
+_HEAD = ["DRAM", "tensor", "85 % saves", "what to do"]
 _NONE = "–"
 
 
@@ -31,7 +31,8 @@ def audit(page: Page, variant: VariantName, case: CaseName, most: int = 12) -> M
     lines = [*audit_text.sentences(conclusions), *conclusions.unsaid]
     said = "\n".join(f"- {escape(line)}" for line in lines)
     rows = audit_text.ranked(conclusions)
-    shown = table(_HEAD, [_row(row, conclusions) for row in rows[:most]])
+    head = ["kernel", audit_text.share_of(conclusions), *_HEAD]
+    shown = table(head, [_row(row, conclusions) for row in rows[:most]])
     rest = sum(row.ms for row in rows[most:])
     left = f"\n\n*{len(rows) - most} more rows: {number(rest)} ms.*" if rest else ""
     return Markdown(f"{said}\n\n{shown}{left}")
@@ -51,7 +52,7 @@ def _audited(page: Page, variant: str, case: str) -> Audit | None:
 
 
 def _row(row: Row, audit_of: Audit) -> list[str]:
-    whole = audit_of.whole_ms
+    whole = audit_of.shared_ms
     saved = _NONE
     if row.savings:
         saved = f"{100 * row.savings[1].ms / whole:.2f} %"

@@ -192,13 +192,17 @@ def test_under_a_profiler_alone_the_floor_is_held_against_what_the_gpu_worked(
     assert audit.floor_ms is not None
     idle_too = replace(audit, traced_ms=audit.busy_ms + 5)  # the profiler's launches, say
     saved = audit.saved_ms(1)
-    for of, taken, who in (
-        (idle_too, audit.busy_ms, "the GPU's work takes"),
-        (replace(audit, step_ms=audit.busy_ms + 1), audit.busy_ms + 1, "the step takes"),
+    for of, taken, who, column in (
+        (idle_too, audit.busy_ms, "the GPU's work takes", "work"),
+        (replace(audit, step_ms=audit.busy_ms + 1), audit.busy_ms + 1, "the step takes", "step"),
     ):
         said = " ".join(audit_text.sentences(of))
         assert f"{who} {taken / audit.floor_ms:.2f} times as long." in said
         assert f"{saved:.2f} ms at 85 % ({taken / (taken - saved):.2f}×)" in said
+        printed = list(audit_text.lines(of))
+        head = next(place for place, line in enumerate(printed) if line.endswith("limit"))
+        assert printed[head].split()[0] == column
+        assert printed[head + 1].split()[0] == f"{100 * audit_text.ranked(of)[0].ms / taken:.1f}"
 
 
 def test_bytes_that_the_kernel_before_wrote_are_what_fusion_saves(tmp_path: Path) -> None:
