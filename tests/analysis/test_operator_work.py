@@ -52,11 +52,11 @@ def test_a_product_has_the_operations_that_its_warps_executed(
             text(("bf16", [1, 4096]), ("bf16", [4096, 4096])),
         ),
         (
-            "8-gemm-any-shape",
-            "one-few-rows.hgemm.ncu.r0",
+            "2-gemlite-autotune",
+            "layer-m1.bf16-tuned-graph.ncu.r0",
             0,
             "aten::mm",
-            text(("bf16", [16, 4096]), ("bf16", [4096, 4096])),
+            text(("bf16", [1, 4096]), ("bf16", [4096, 4096])),
         ),
         (
             "5-gpt2-step",

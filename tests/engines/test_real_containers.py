@@ -225,9 +225,8 @@ def test_the_image_of_a_study_that_compiles_has_a_cache_that_cells_may_write(
     built.prepare([], tmp_path / "install.txt")
     assert isinstance(built, Container)
     compiles = 'mkdir -p "$HGEMM_CACHE" && touch "$HGEMM_CACHE/a" && ls "$HGEMM_CACHE"'
-    assert (
-        client.ask("run", "--rm", *bounds(client, where), built.image, "sh", "-c", compiles) == "a"
-    )
+    found = client.ask("run", "--rm", *bounds(client, where), built.image, "sh", "-c", compiles)
+    assert "a" in found.splitlines()  # beside what the image was built with
 
 
 def test_no_attack_of_a_cell_reaches_a_file_of_the_host(name: Name, tmp_path: Path) -> None:
