@@ -19,6 +19,7 @@ _ROWS = 20
 _INDENT = " " * 4
 _HEAD = "       ms      n   DRAM  tensor   70 %    85 %  ceiling  limit"
 _BY_SHAPES = "    floor  reached"
+_SHARED = {"step": "the step", "work": "the GPU's work"}
 _NOT_MEASURED = "-"
 _LEAST_MS = 0.01
 """Overlap, or time above the floor, that is worth a word."""
@@ -83,9 +84,8 @@ def sentences(audit: Audit) -> Iterator[str]:
 
 
 def _times(audit: Audit, floor_ms: float) -> str:
-    """Return how many times the floor the step takes, or its work alone under a profiler."""
-    who = "the step takes" if audit.step_ms else "the GPU's work takes"
-    return f"{who} {audit.shared_ms / floor_ms:.2f} times as long"
+    """Return how many times as long as a floor the step takes, or what the GPU worked in it."""
+    return f"{_SHARED[share_of(audit)]} takes {audit.shared_ms / floor_ms:.2f} times as long"
 
 
 def _shaped(least: Floor, steps: int) -> str:
@@ -235,16 +235,14 @@ def _worth(audit: Audit) -> str:
         saved = audit.saved_ms(place)
         times = audit.shared_ms / (audit.shared_ms - saved)
         worth.append(f"{saved:.2f} ms at {target} ({times:.2f}×)")
-    who = "All" if audit.step_ms else "Of the GPU's work all"
-    return f"{who} kernels together would save {', '.join(worth)}."
+    return f"Of {_SHARED[share_of(audit)]} all kernels together would save {', '.join(worth)}."
 
 
 def _table(audit: Audit) -> Iterator[str]:
     """Yield the rows that would save most, or without counters those that take longest."""
     rows = ranked(audit)
     by = "what 85 % of peak would save" if audit.floor_ms else "time"
-    of = "the step" if audit.step_ms else "what the GPU worked"
-    yield from _wrapped(f"Rows by {by}, as percent of {of}.")
+    yield from _wrapped(f"Rows by {by}, as percent of {_SHARED[share_of(audit)]}.")
     shaped = _BY_SHAPES if audit.shapes else ""
     head = f"{share_of(audit):>7}{_HEAD}"
     yield head if audit.floor_ms else f"{head[:23]}{shaped}"

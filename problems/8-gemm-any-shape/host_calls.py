@@ -9,17 +9,19 @@ from typing import Any
 import torch
 from gemm import hgemm
 from ladder import Shape
-from plans import mnk
+from plans import Problem, mnk
+from pool import OperandPool
 from torch import Tensor
 
 SHAPES: tuple[Shape, ...] = ((1000, 1000, 1000), (768, 256, 1024), (1536, 256, 1536))
 """So small that the host limits a model of such products."""
-TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 CALLS, BURST = 2000, 200
 """Calls of a contender in a round, and those between two waits: the launch queue holds 1024, and
 who finds it full waits for the GPU."""
 SETS, ROUNDS = 4, 12
 """Operands rotate, as between layers: their addresses differ from call to call."""
+ELEMENTS = 1 << 26
+"""Numbers in the pool of operands: all sets fit."""
 ALL = "all"
 
 Product = Callable[[Tensor, Tensor], Tensor]
@@ -29,7 +31,10 @@ Rates = dict[str, list[float]]
 def measured(element: str, shapes: Sequence[Shape] = SHAPES) -> dict[Shape, Rates]:
     """Return each contender's calls per second on torch's current GPU, a value a round."""
     contenders: dict[str, Product] = {"hgemm": hgemm, "torch": torch.mm}
-    operands = {shape: _operands(shape, TYPES[element]) for shape in shapes}
+    pool = OperandPool(element, ELEMENTS)
+    operands = {
+        shape: [(a, b) for a, b, _ in pool.sets(Problem(shape, "nn"))[:SETS]] for shape in shapes
+    }
     found: dict[Shape, Rates] = {shape: {name: [] for name in contenders} for shape in shapes}
     with torch.no_grad():
         for sets in operands.values():
@@ -67,15 +72,6 @@ def typical(rates: Rates) -> dict[str, int]:
 
 def _of(rates: Rates) -> tuple[list[float], list[float]]:
     return rates["hgemm"], rates["torch"]
-
-
-def _operands(shape: Shape, dtype: torch.dtype) -> list[tuple[Tensor, Tensor]]:
-    m, n, k = shape
-
-    def matrix(rows: int, columns: int) -> Tensor:
-        return torch.randn(rows, columns, device="cuda").to(dtype)
-
-    return [(matrix(m, k), matrix(k, n)) for _ in range(SETS)]
 
 
 def _seconds(product: Product, sets: Sequence[tuple[Tensor, Tensor]], calls: int) -> float:

@@ -330,7 +330,7 @@ def _unsaid(
             " no launch in the trace: they are in no step."
         )
     if _unprofiled(captures) is None:
-        lacks.append("No unprofiled time: shares are of what the GPU worked, not of a step.")
+        lacks.append("No unprofiled time: shares are of the GPU's work, not of a step.")
     if not share:
         lacks.append("No hardware counters: no bytes, no use of the peaks, no headroom.")
     elif share < 1 - MOST_UNATTRIBUTED:
