@@ -31,7 +31,8 @@ _BACKWARD = re.compile(r"(?:^| / )[# ]*backward(?:-compute)?[# ]*(?: / |$)", re.
 _LOSS_OPERATOR = re.compile(r"_loss|cross_entropy|log_softmax")
 _COMPILED = re.compile(r"## Call CompiledFxGraph \w+ ##")
 """Inductor's annotation of a graph that it compiled, with its hash (torch/_inductor)."""
-_NUMBER = re.compile(r"(?<=[._#])\d+(?=$|[._ /])")
+_NUMBER = re.compile(r"(?<=[._#])\d+(?=$|[. /]|_(?![A-Z]))")
+"""A layer's number; one before a capital is a part of a class's name, as in Qwen2_5_VLMLP_0."""
 
 
 def attributed(

@@ -94,6 +94,21 @@ def test_the_order_of_layers_does_not_matter(tmp_path: Path) -> None:
     assert times(audited(tmp_path, events(Step([NORM, LINEAR])))) == EXPECTED
 
 
+@pytest.mark.parametrize(
+    ("module", "path"),
+    [
+        ("Qwen2_5_VLMLP_7", "Qwen2_5_VLMLP_*"),
+        ("block_3_attention", "block_*_attention"),
+        ("layers.3.mlp", "layers.*.mlp"),
+    ],
+)
+def test_a_layer_s_number_is_none_of_its_class_s_name(
+    tmp_path: Path, module: str, path: str
+) -> None:
+    found = times(audited(tmp_path, events(Step([replace(LINEAR, module=module), NORM]))))
+    assert ("forward", path) in found
+
+
 def test_kernels_on_two_streams_share_the_time_in_which_both_run(tmp_path: Path) -> None:
     side = replace(NORM, forward=[Kernel("norm", 5), Kernel("copy", 400, stream=9)])
     audit = audited(tmp_path, events(Step([LINEAR, side])))
