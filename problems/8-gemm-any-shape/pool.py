@@ -4,7 +4,7 @@ from functools import cached_property
 from typing import Any
 
 from ladder import ELEMENT_BYTES
-from plans import Problem
+from plans import Problem, overlaps
 
 ELEMENTS = 3 << 30
 """Numbers in the pool: the largest operands of the suite fit, several sets of most."""
@@ -16,6 +16,9 @@ FEW_SETS = 8
 """As many where ``MOST_SETS`` would stay in L2 as well: more only cost time."""
 GUARD = 1 << 14
 """Elements of NaN before and after a C that is checked."""
+LAUNCHES = 6
+"""Launches of a batch at least, of products whose weights stream: whether one may begin while the
+one before it ends (PDL) shows between launches of one graph."""
 
 Operands = tuple[Any, Any, Any]
 
@@ -45,7 +48,10 @@ class OperandPool:
         return torch.empty(self._elements // 2, dtype=self._dtype, device="cuda")
 
     def sets(self, problem: Problem) -> list[Operands]:
-        """Return sets of A, B and C that together exceed L2 three times, if ``MOST_SETS`` do."""
+        """Return sets of A, B and C that together exceed L2 three times, if ``MOST_SETS`` do.
+
+        Where one alone does, and PDL is off (``plans.overlaps``), sets repeat up to ``LAUNCHES``.
+        """
         from harness.probe.paired import sets_beyond_cache
 
         (a_size, b_size, c_size) = problem.stored
@@ -59,7 +65,7 @@ class OperandPool:
             b, at = _cut(self._numbers, at, b_size)
             c, to = _cut(self._results, to, c_size)
             sets.append((a, b, c))
-        return sets
+        return sets if overlaps(problem) else sets * -(-LAUNCHES // len(sets))
 
     def poisoned(self, problem: Problem, seed: int) -> tuple[Any, Any, Any, Any]:
         """Return fresh random A and B, a C of NaN, and the memory of NaN around it."""

@@ -4,9 +4,8 @@ The cells of the case ``real-layers`` run it. The contenders of a shape are inte
 the other cases (pooled.py): the operator as it dispatches, its plan with programmatic dependent
 launch (PDL), ``torch.mm`` and the candidates of cuBLASLt. Where ``plans.overlaps`` allows PDL, the
 first two are the same launches. No L2 holds such weights, and operands rotate, so every launch
-reads them from memory. PDL acts between launches of one graph, so each has several, also where a
-single set of operands exceeds L2. Where rows of an operand or of C begin elsewhere than at
-multiples of 16 bytes, cuBLAS on padded rows is a contender as well.
+reads them from memory; each graph has several launches. Where rows of an operand or of C begin
+elsewhere than at multiples of 16 bytes, cuBLAS on padded rows is a contender as well.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,11 +15,11 @@ from typing import Any
 from cubins import CACHE
 from cublaslt_pool import Pool
 from general import Library
-from ladder import Run, Shape, prepare
+from ladder import ELEMENT_BYTES, Run, Shape, prepare
 from measuring import Reference, oriented, torch_product
 from multiplier import Multiplier
 from plans import CHUNK, Problem, describe
-from pool import OperandPool, Operands
+from pool import LAUNCHES, OperandPool, Operands
 from pooled import Regime, contest
 from shape_sets import tuning
 from summary import is_library
@@ -57,8 +56,6 @@ WIDTH = 64
 """N is padded to multiples of this, as GPT-2's vocabulary usually is; K to those of 16 bytes."""
 ELEMENTS = 1 << 30
 """Numbers in each of two pools of operands: the largest weights fit, and rotate."""
-LAUNCHES = 6
-"""Launches of a graph at least."""
 OPERATOR, EARLY, VIEW, COPIED = "operator", "early", "view", "copied"
 """Contenders: the operator, its plan with PDL; on padded rows the result a view, or copied."""
 FEW, ALL = "few rows", "all"
@@ -146,18 +143,19 @@ class Timing:
 def keep(cell: Any, rows: Sequence[Row]) -> None:
     """State the times and ratios of each shape, of each model's shapes, of all and of few rows."""
     models = layers()
-    each = {row["shape"]: series(row["finals"]) for row in rows}
+    each = {row["shape"]: series(row["finals"], moved(row["shape"])) for row in rows}
     groups = {model: [shape for shape in each if models.get(shape) == model] for model in LAYERS}
     groups[ALL] = [shape for shape in each if shape in models]
     for name, members in groups.items():
-        for metric in ("over_library", "pdl_cost"):
-            cell.sample(name, metric, "×", _by_round(geometric_mean, each, members, metric))
+        for metric in ("over_library", "pdl_cost", "library_gb_s"):
+            values = _by_round(geometric_mean, each, members, metric)
+            cell.sample(name, metric, _unit(metric), values)
     few = [shape for shape in groups[ALL] if shape[0] <= FEW_ROWS]
     cell.sample(FEW, "pdl_cost", "×", _by_round(median, each, few, "pdl_cost"))
     for row in rows:
         region = describe(Problem(row["shape"], LAYOUT))
         for metric, values in each[row["shape"]].items():
-            cell.sample(region, metric, "µs" if metric.endswith("_us") else "×", values)
+            cell.sample(region, metric, _unit(metric), values)
         cell.fact(f"plan.{region}", row["plan"])
         if row["shape"] in models:
             cell.fact(f"model.{region}", models[row["shape"]])
@@ -167,12 +165,23 @@ def keep(cell: Any, rows: Sequence[Row]) -> None:
         cell.fact(*fact)
 
 
-def series(finals: dict[str, Series]) -> dict[str, Series]:
-    """Return a shape's times in µs and their ratios, a value a round.
+def moved(shape: Shape) -> int:
+    """Return the bytes of A, B and C."""
+    m, n, k = shape
+    return ELEMENT_BYTES * (m * k + n * k + m * n)
+
+
+def _unit(metric: str) -> str:
+    return {"us": "µs", "gb_s": "GB/s"}.get(metric.partition("_")[2], "×")
+
+
+def series(finals: dict[str, Series], count: int) -> dict[str, Series]:
+    """Return a shape's times in µs, their ratios and a rate, a value a round.
 
     ``over_library``: the fastest of torch.mm and cuBLASLt's candidates over the operator;
     ``pdl_cost``: its plan with PDL over the operator; ``pad_gain``: the operator over cuBLAS on
-    padded rows, whose result is a view.
+    padded rows, whose result is a view; ``library_gb_s``: of the fastest of the library, for the
+    ``count`` bytes of the operands, each moved once.
     """
     ours = finals[OPERATOR]
     candidates = [us for name, us in finals.items() if is_library(name) and name != "torch"]
@@ -183,6 +192,7 @@ def series(finals: dict[str, Series]) -> dict[str, Series]:
         "operator_us": ours,
         "early_us": finals[EARLY],
         "torch_us": finals["torch"],
+        "library_gb_s": [count / us / 1e3 for us in library],
     }
     if candidates:
         found["lt_us"] = min(candidates, key=median)

@@ -29,8 +29,12 @@ FEW = "few rows"
 """The group of these products."""
 FEW_PARTS = {True: "few rows, weights by TMA", False: "few rows, weights shifted"}
 """Names of that group's parts, by whether TMA reads B as it lies."""
-ALIGNED = {256: "N, K multiples of 256", 8: "N, K multiples of 8", 1: "any N, K"}
-"""Names of the groups by what N and K are multiples of."""
+ALIGNED = {
+    256: "rows multiples of 256",
+    8: "rows multiples of 8, not 256",
+    1: "a row no multiple of 8",
+}
+"""Names of the groups by what the rows of A, B and C are multiples of, in elements."""
 UNITS = {
     "choice": "%",
     "best": "%",
@@ -141,11 +145,12 @@ def groups(rows: Sequence[Row]) -> dict[str, list[Row]]:
     found |= {name: [] for name in (FEW, *FEW_PARTS.values())}
     for row in rows:
         m, n, k = row["shape"]
-        found[ALIGNED[multiple_of((m, n, k))]].append(row)
+        problem = understood(row["problem"])
+        found[ALIGNED[multiple_of(problem)]].append(row)
         found[row["layout"].upper()].append(row)
         if m <= FEW_ROWS and ELEMENT_BYTES * n * k >= LEAST_BYTES:
             found[FEW].append(row)
-            found[FEW_PARTS[as_read(understood(row["problem"])).aligned[1]]].append(row)
+            found[FEW_PARTS[as_read(problem).aligned[1]]].append(row)
     return {name: members for name, members in found.items() if members}
 
 
@@ -177,7 +182,7 @@ def facts(rows: Sequence[Row]) -> Iterator[tuple[str, float | str, str]]:
     for row in rows:
         m, n, k = row["shape"]
         yield f"flop.{row['problem']}", 2.0 * m * n * k, "FLOP"
-        yield f"kind.{row['problem']}", ALIGNED[multiple_of((m, n, k))], ""
+        yield f"kind.{row['problem']}", ALIGNED[multiple_of(understood(row["problem"]))], ""
         yield f"plan.{row['problem']}", row["choice"], ""
     ratios = {row["problem"]: _of_library(row) for row in rows}
     lost = {row["problem"]: 100 * (regret(row) or 0.0) for row in rows}

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from ladder import Shape
-from plans import mnk
+from plans import Problem, as_read, mnk
 
 SEED = 29
 """The seed of the reported set. No kernel or constant was made with a look at its drawn shapes."""
@@ -206,14 +206,14 @@ def in_turn(shapes: Sequence[Shape], layouts: Sequence[str]) -> list[tuple[Shape
     ]
 
 
-def multiple_of(shape: Shape) -> int:
-    """Return the largest of ``MULTIPLES`` that divides N and K.
+def multiple_of(problem: Problem) -> int:
+    """Return the largest of ``MULTIPLES`` that divides the rows of A, B and C, in elements.
 
-    So rows of B, C and a row-major A begin, in elements. Those of a transposed A are M long, which
-    has no part in it.
+    Rows as they lie in memory, the leading dimensions: those of a transposed A are M long. A column
+    of contiguous elements is a row.
     """
-    _, n, k = shape
-    return next(multiple for multiple in MULTIPLES if not (n % multiple or k % multiple))
+    lengths = [columns for _, columns in as_read(problem).stored]
+    return next(multiple for multiple in MULTIPLES if not any(each % multiple for each in lengths))
 
 
 SETS = {"tuning": tuning, "reported": reported}

@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import geometric_mean, median, quantiles
 from typing import Any
 
+from plans import understood
 from shape_sets import MULTIPLES, multiple_of
 
 WORST = 24
@@ -66,7 +67,7 @@ def summary(checks: list[dict[str, Any]], times: list[dict[str, Any]]) -> str:
         return "\n".join([*lines, f"{len(times)} timed, none against the library"])
     ratios = [(library_us(row) / ours_us(row)[0], row) for row in rows]
     for multiple in (*MULTIPLES, 0):
-        part = [r for r, row in ratios if multiple in (0, multiple_of(tuple(row["shape"])))]
+        part = [r for r, row in ratios if multiple in (0, multiple_of(understood(row["problem"])))]
         if len(part) > 1:
             low = quantiles(part, n=10)[0]
             name = f"multiple of {multiple}" if multiple else "all"

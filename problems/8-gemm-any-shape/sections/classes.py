@@ -1,4 +1,4 @@
-"""The problems of a case by what divides their sides and by how long they take."""
+"""The problems of a case by what divides their rows and by how long they take."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,13 +17,9 @@ from harness.report.sections.regions import stated
 Place = tuple[VariantName, CaseName]
 """A variant and a case."""
 
-_UNALIGNED = "any N, K"
-LABELS = {
-    _UNALIGNED: "N or K no multiple of 8",
-    "N, K multiples of 8": "N and K multiples of 8, not 256",
-    "N, K multiples of 256": "N and K multiples of 256",
-}
-"""What the page calls the kinds of problems, which exclude each other."""
+_UNALIGNED = "a row no multiple of 8"
+_KINDS = _UNALIGNED, "rows multiples of 8, not 256", "rows multiples of 256"
+"""The kinds of problems, which exclude each other: regions.py says what rows are."""
 _DURATIONS = {
     "under 5 µs": (0.0, 5.0),
     "5 to 10 µs": (5.0, 10.0),
@@ -107,7 +103,7 @@ def durations(
 ) -> Markdown:
     """Return the same by how long the library's best candidate takes.
 
-    ``aligned``: only of the problems whose N and K are multiples of 8.
+    ``aligned``: only of the problems whose rows are multiples of 8.
     """
     return _table(_durations(page, (variant, case), aligned=aligned), case)
 
@@ -142,7 +138,7 @@ def _groups(page: Page, place: Place) -> dict[str, Group]:
 def _kinds(page: Page, place: Place) -> dict[str, Group]:
     every = timed(page, place)
     found = {"all": every}
-    found |= {label: [one for one in every if one.kind == kind] for kind, label in LABELS.items()}
+    found |= {kind: [one for one in every if one.kind == kind] for kind in _KINDS}
     return {label: Group(page, place, members) for label, members in found.items() if members}
 
 
@@ -210,7 +206,7 @@ def speed_over_duration(
     for each in timed(page, place):
         speed = page.metrics.get(f"choice@{each.name}", *place).value
         if speed:
-            rows.append({"kind": LABELS.get(each.kind, each.kind), "x": each.us, "y": speed})
+            rows.append({"kind": each.kind, "x": each.us, "y": speed})
     alt = "speed of the choice, % of the library's best candidate, over its duration"
     titles = ("time of the choice, µs", "% of the library's best candidate")
     figure = draw_points(rows, titles, _EVEN, "the library's best candidate") if rows else None

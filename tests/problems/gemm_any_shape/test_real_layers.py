@@ -69,12 +69,19 @@ def test_ratios_are_taken_the_right_way_round(real_layers: ModuleType) -> None:
     finals = {"torch": [12.0, 24.0], "lt0": [11.0, 22.0], "lt1": [20.0, 40.0]}
     finals |= {"operator": [10.0, 20.0], "early": [12.5, 25.0]}
     finals |= {"view": [5.0, 10.0], "copied": [6.0, 12.0]}
-    found = real_layers.series(finals)
+    found = real_layers.series(finals, 44000)
     assert found["over_library"] == [1.1, 1.1]
     assert found["pdl_cost"] == [1.25, 1.25]
     assert found["pad_gain"] == [2.0, 2.0]
     assert found["lt_us"] == finals["lt0"]
-    assert real_layers.series(finals | {"torch": [9.0, 18.0]})["over_library"] == [0.9, 0.9]
+    assert found["library_gb_s"] == [4.0, 2.0]
+    faster = real_layers.series(finals | {"torch": [9.0, 18.0]}, 36000)
+    assert faster["over_library"] == [0.9, 0.9]
+    assert faster["library_gb_s"] == [4.0, 2.0]
+
+
+def test_bytes_are_of_all_three_operands(real_layers: ModuleType) -> None:
+    assert real_layers.moved((2, 3, 5)) == 2 * (2 * 5 + 5 * 3 + 2 * 3)
 
 
 def test_what_is_lowest_is_named_and_groups_are_of_their_shapes(real_layers: ModuleType) -> None:

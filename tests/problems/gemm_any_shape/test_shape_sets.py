@@ -58,9 +58,15 @@ def test_real_shapes_hold_the_layers_and_both_gradients(shapes: ModuleType) -> N
 
 
 def test_alignment_is_that_of_the_rows(shapes: ModuleType) -> None:
-    assert shapes.multiple_of((1, 512, 256)) == 256  # M has no part in it
-    assert shapes.multiple_of((256, 512, 264)) == 8
-    assert shapes.multiple_of((256, 512, 257)) == 1
+    def of(shape: tuple[int, int, int], layout: str) -> int:
+        return int(shapes.multiple_of(shapes.Problem(shape, layout)))
+
+    assert of((7, 512, 256), "nn") == 256  # rows of K and N; M has no part in it
+    assert of((7, 512, 256), "tn") == 1  # a transposed A has rows of M
+    assert of((1, 512, 256), "tn") == 256  # one of a single column lies as a row
+    assert of((256, 512, 264), "nn") == 8
+    assert of((256, 512, 257), "nt") == 1
+    assert of((256, 512, 257), "tn") == 256  # no row is of K
 
 
 def test_a_part_of_the_problems_has_all_shapes_and_all_layouts(shapes: ModuleType) -> None:
@@ -70,5 +76,5 @@ def test_a_part_of_the_problems_has_all_shapes_and_all_layouts(shapes: ModuleTyp
     first = problems[: len(every)]
     assert [shape for shape, _ in first] == every
     for multiple in shapes.MULTIPLES:  # no kind of shape in one layout only
-        kind = [layout for shape, layout in first if shapes.multiple_of(shape) == multiple]
+        kind = [each[1] for each in first if shapes.multiple_of(shapes.Problem(*each)) == multiple]
         assert all(kind.count(layout) > len(kind) / 8 for layout in layouts)
