@@ -1,4 +1,4 @@
-"""How often per second the host can call the operator and torch.mm, from eager code."""
+"""How often per second the host can call the operator and torch.mm, and what a new size costs."""
 
 import random
 import time
@@ -23,6 +23,11 @@ SETS, ROUNDS = 4, 12
 ELEMENTS = 1 << 26
 """Numbers in the pool of operands: all sets fit."""
 ALL = "all"
+NEW = "new sizes"
+NEW_ROWS = range(100, 600, 40)
+"""Rows of A in a layer of ``WIDTH`` by ``WIDTH``, as a server meets them: none was called before,
+and the first only loads what all calls need."""
+WIDTH = 4096
 
 Product = Callable[[Tensor, Tensor], Tensor]
 Rates = dict[str, list[float]]
@@ -48,6 +53,26 @@ def measured(element: str, shapes: Sequence[Shape] = SHAPES) -> dict[Shape, Rate
                     )
                     found[shape][name].append(CALLS / taken)
     return found
+
+
+def first_calls(element: str, rows: Sequence[int] = NEW_ROWS, width: int = WIDTH) -> Rates:
+    """Return the ms that the host takes for a contender's first call of each size but the first."""
+    contenders: dict[str, Product] = {"hgemm": hgemm, "torch": torch.mm}
+    pool = OperandPool(element, ELEMENTS)
+    found: Rates = {name: [] for name in contenders}
+    with torch.no_grad():
+        for m in rows:
+            a, b, _ = pool.sets(Problem((m, width, width), "nt"))[0]
+            for name, product in contenders.items():
+                found[name].append(1e3 * _seconds(product, [(a, b.t())], 1))
+    return {name: each[1:] for name, each in found.items()}
+
+
+def keep_first(cell: Any, found: Rates) -> None:
+    """State the ms of first calls, a value a size."""
+    ours, other = _of(found)
+    cell.sample(NEW, "first_ms", "ms", ours)
+    cell.sample(NEW, "torch_first_ms", "ms", other)
 
 
 def keep(cell: Any, found: dict[Shape, Rates]) -> None:
@@ -89,3 +114,5 @@ def _seconds(product: Product, sets: Sequence[tuple[Tensor, Tensor]], calls: int
 if __name__ == "__main__":
     for of, by_name in measured("bf16").items():
         print(mnk(of), typical(by_name), "calls/s")
+    for contender, values in first_calls("bf16").items():
+        print(NEW, contender, f"{median(values):.3g} ms")

@@ -103,7 +103,9 @@ def operator(cell: Cell) -> None:
     with cell.exclusively():
         worst, verdicts = check_operator.checked()
         rates = host_calls.measured(cell.params["element"])
+        first = host_calls.first_calls(cell.params["element"])
     host_calls.keep(cell, rates)
+    host_calls.keep_first(cell, first)
     for name, error in worst.items():
         cell.fact(f"error.{name}", error)
     cell.fact("largest_operator_error", max(worst.values()))

@@ -499,6 +499,29 @@ middle = host_calls.typical({"hgemm": [1.0, 2.4, 9.0], "torch": [3.0, 5.0]})
 assert middle == {"hgemm": 2, "torch": 4}
 assert cell.samples["768x256x1024", "calls_per_s"] == [3e5, 9e5]
 assert cell.samples["768x256x1024", "torch_calls_per_s"] == [6e5, 1e5]
+
+class Pool:
+    def __init__(self, element, elements):
+        pass
+    def sets(self, problem):
+        m, n, k = problem.shape
+        return [(torch.empty(m, k), torch.empty(n, k), torch.empty(m, n))] * 2
+
+called = []
+
+def seconds(product, sets, calls):
+    assert calls == len(sets) == 1
+    (a, b), = sets
+    called.append((product is torch.mm, a.shape[0]))
+    return (a @ b).shape[0] / 1e3
+
+host_calls.OperandPool, host_calls._seconds = Pool, seconds
+first = host_calls.first_calls("bf16", rows=(100, 140, 180), width=8)
+assert first == {"hgemm": [140.0, 180.0], "torch": [140.0, 180.0]}, first
+assert called == [(mm, m) for m in (100, 140, 180) for mm in (False, True)]
+host_calls.keep_first(cell, first | {"torch": [1.0, 2.0]})
+assert cell.samples["new sizes", "first_ms"] == [140.0, 180.0]
+assert cell.samples["new sizes", "torch_first_ms"] == [1.0, 2.0]
 """
 
 

@@ -168,6 +168,8 @@ def keep_calls(cell: Cell) -> None:
         if region != "all":
             cell.sample(region, "torch_calls_per_s", "calls/s", rates)
             cell.sample(region, "calls_per_s", "calls/s", [1.2 * rate for rate in rates])
+    cell.sample("new sizes", "first_ms", "ms", [30.0 + turn for turn in range(12)])
+    cell.sample("new sizes", "torch_first_ms", "ms", [0.1] * 12)
 
 
 def keep_steps(cell: Cell) -> None:
