@@ -23,7 +23,7 @@ from harness.analysis.verdict import (
 from harness.problem.model import Bound, Problem
 from harness.report.columns import DASH
 from harness.report.escape import Markdown
-from harness.report.numbers import between, bounds, in_cell, in_full, measured, shown_spread
+from harness.report.numbers import between, bounds, in_full, measured, shown_spread
 
 _FAILED: tuple[Verdict, ...] = ("refuted", "tie", "undecided")
 _UNTESTED: tuple[Verdict, ...] = ("described", "not measured")
@@ -108,11 +108,11 @@ def _not_all(headlines: Mapping[str, int], reproduced: int, tested: int) -> str:
 
 
 def value(result: ClaimResult) -> Markdown:
-    """Return a claim's measured value, in full where the claim is undecided."""
+    """Return a claim's measured value as sentences have it, in full where it is undecided."""
     if result.measured.value is None:
         return Markdown(DASH)
     decides = result.verdict in ("undecided", "tie") and is_sampled(result.measured)
-    return in_full(result.measured) if decides else in_cell(result.measured)
+    return in_full(result.measured) if decides else measured(result.measured)
 
 
 def finding(problem: Problem, result: ClaimResult) -> str:
