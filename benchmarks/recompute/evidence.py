@@ -35,9 +35,12 @@ def cells(evidence: Path, metric: dict[str, Any], variant: str, case: str) -> di
         pl.col("case") == case,
         pl.col("capture") == metric.get("capture", "timing"),
     )
+    rows = rows.sort("round")
     if start := metric.get("start"):
-        rows = rows.filter((pl.col("round") == 0) == (start == "first"))
-    return dict(rows.sort("round").select("round", "cell").iter_rows())
+        gpu = pl.col("cell").replace_strict(gpus(evidence), default="")
+        first = pl.col("round") == 0
+        rows = rows.filter(first if start == "first" else ~first & ~gpu.is_first_distinct())
+    return dict(rows.select("round", "cell").iter_rows())
 
 
 def samples(evidence: Path, cell: str, name: str, region: str) -> list[float]:

@@ -48,7 +48,8 @@ class Metrics:
     ) -> None:
         self._problem = problem
         self._cells = CellTables(tables)
-        self._doubts = Doubts(self._cells, gpus or {})
+        self._gpus = gpus or {}
+        self._doubts = Doubts(self._cells, self._gpus)
         self._values = cache(self._values_of)
         self.get = cache(self._get)
         self.ratio = cache(self._ratio)
@@ -154,8 +155,8 @@ class Metrics:
     def _read(self, metric: Metric, variant: str, case: str) -> _MetricValues:
         """Return a metric's values from the cells of its capture."""
         repeats = self._cells.repeats(metric.capture, variant, case)
-        cells = [(number, cell) for number, cell in repeats.cells if _counts(metric, number)]
-        failed = [why for number, why in repeats.failed if _counts(metric, number)]
+        cells = self._counted(metric.start, repeats.cells)
+        failed = [why for number, why in repeats.failed if _counts(metric.start, number)]
         by_round = {number: self._of_cell(metric, cell) for number, cell in cells}
         by_round = {number: values for number, values in by_round.items() if values}
         if by_round:
@@ -165,6 +166,21 @@ class Metrics:
         if not cells and not failed:
             return _MetricValues({}, why=f"no {metric.start} start was run")
         return _MetricValues({}, why="the capture does not hold it" if cells else failed[0])
+
+    def _counted(
+        self, start: str | None, cells: Sequence[tuple[int, str]]
+    ) -> list[tuple[int, str]]:
+        """Return the rounds and cells that count for a start; later ones found caches.
+
+        A run that goes on elsewhere begins there with cold ones: no round before was on that GPU.
+        """
+        counted, seen = [], set()
+        for number, cell in sorted(cells):
+            gpu = self._gpus.get(cell)
+            if _counts(start, number) and (start != "later" or gpu in seen):
+                counted.append((number, cell))
+            seen.add(gpu)
+        return counted
 
     def _of_cell(self, metric: Metric, cell: str) -> list[float]:
         """Return a metric's values in one cell, divided by the fact it is ``per``, if it is."""
@@ -246,8 +262,8 @@ def _left_out(rounds: Set[int]) -> str:
     return f"rounds {named} left out: their sides ran on different GPUs"
 
 
-def _counts(metric: Metric, number: int) -> bool:
-    """Return whether a round counts for a metric: all, the first (cold caches), or the later."""
-    if metric.start is None:
+def _counts(start: str | None, number: int) -> bool:
+    """Return whether a round's number counts: all, the first (cold caches), or the later."""
+    if start is None:
         return True
-    return number == 0 if metric.start == "first" else number > 0
+    return number == 0 if start == "first" else number > 0

@@ -244,6 +244,16 @@ def test_a_sample_that_had_not_settled_counts_for_nothing(example: Problem) -> N
     assert metrics.samples("time", "fast", "small") == {0: [2.0]}
 
 
+def test_a_later_start_is_one_on_a_gpu_that_an_earlier_round_ran_on(example: Problem) -> None:
+    example.metrics["time"] = example.metrics["time"].model_copy(update={"start": "later"})
+    made = tables({"slow": [[5.0], [2.0], [7.0], [4.0]], "fast": [[1.0]] * 4})
+    cells = made["cells"].filter(pl.col("variant") == "slow").sort("round")["cell"]
+    gpus = dict(zip(cells, ("first", "first", "second", "second"), strict=True))
+    metrics = Metrics(example, made, gpus)
+    (case,) = example.cases
+    assert metrics.samples("time", "slow", case) == {1: [2.0], 3: [4.0]}
+
+
 @pytest.mark.parametrize(
     ("start", "value"), [(None, 20 ** (1 / 3)), ("first", 5.0), ("later", 2.0)]
 )
