@@ -155,7 +155,7 @@ class Metrics:
     def _read(self, metric: Metric, variant: str, case: str) -> _MetricValues:
         """Return a metric's values from the cells of its capture."""
         repeats = self._cells.repeats(metric.capture, variant, case)
-        cells = self._counted(metric.start, repeats.cells)
+        cells = _counted(metric.start, repeats.cells, self._gpus)
         failed = [why for number, why in repeats.failed if _counts(metric.start, number)]
         by_round = {number: self._of_cell(metric, cell) for number, cell in cells}
         by_round = {number: values for number, values in by_round.items() if values}
@@ -166,21 +166,6 @@ class Metrics:
         if not cells and not failed:
             return _MetricValues({}, why=f"no {metric.start} start was run")
         return _MetricValues({}, why="the capture does not hold it" if cells else failed[0])
-
-    def _counted(
-        self, start: str | None, cells: Sequence[tuple[int, str]]
-    ) -> list[tuple[int, str]]:
-        """Return the rounds and cells that count for a start; later ones found caches.
-
-        A run that goes on elsewhere begins there with cold ones: no round before was on that GPU.
-        """
-        counted, seen = [], set()
-        for number, cell in sorted(cells):
-            gpu = self._gpus.get(cell)
-            if _counts(start, number) and (start != "later" or gpu in seen):
-                counted.append((number, cell))
-            seen.add(gpu)
-        return counted
 
     def _of_cell(self, metric: Metric, cell: str) -> list[float]:
         """Return a metric's values in one cell, divided by the fact it is ``per``, if it is."""
@@ -260,6 +245,22 @@ def _left_out(rounds: Set[int]) -> str:
     if len(rounds) == 1:
         return f"round {named} left out: its sides ran on different GPUs"
     return f"rounds {named} left out: their sides ran on different GPUs"
+
+
+def _counted(
+    start: str | None, cells: Sequence[tuple[int, str]], gpus: Mapping[str, str | None]
+) -> list[tuple[int, str]]:
+    """Return the rounds and cells that count for a start; later ones found caches.
+
+    A run that goes on elsewhere begins there with cold ones: no round before was on that GPU.
+    """
+    counted, seen = [], set()
+    for number, cell in sorted(cells):
+        gpu = gpus.get(cell)
+        if _counts(start, number) and (start != "later" or gpu in seen):
+            counted.append((number, cell))
+        seen.add(gpu)
+    return counted
 
 
 def _counts(start: str | None, number: int) -> bool:

@@ -140,9 +140,7 @@ class Metric(_Model):
         " is the mean over its regions, and the interval allows for which regions were drawn",
     )
     start: Literal["first", "later"] | None = Field(
-        None,
-        description="only the round that compiles and tunes, or those that find its caches: of a "
-        "GPU that an earlier round ran on",
+        None, description="only the round that compiles and tunes, or those that find its caches"
     )
     paired: bool = Field(
         default=False, description="each sample compares what one process measured in turn"
