@@ -29,17 +29,14 @@ class Exposed(NamedTuple):
 
 def exposed(page: Page, variant: VariantName, cases: Sequence[CaseName]) -> Markdown:
     """Return a row per split way: exposed ms, measured and predicted, and their quotient."""
-    ways = [way for case in cases for way in _of_case(Inputs(page, variant, case))]
-    if not ways:
-        return not_measured("what is exposed")
+    rows = list(map(_row, _ways(page, variant, cases)))
     head = ["way", "exposed, measured", "predicted", "measured over predicted"]
-    return table(head, list(map(_row, ways)), whole=True)
+    return table(head, rows, whole=True) if rows else not_measured("what is exposed")
 
 
 def exposed_over(page: Page, variant: VariantName, cases: Sequence[CaseName]) -> str:
     """Return the least and the largest quotient over the ways, in words."""
-    ways = [way for case in cases for way in _of_case(Inputs(page, variant, case))]
-    known = [way.over for way in ways if way.over is not None]
+    known = [way.over for way in _ways(page, variant, cases) if way.over is not None]
     return f"{number(min(known), 2)} to {number(max(known), 2)}" if known else NOT_MEASURED
 
 
@@ -59,25 +56,20 @@ def _row(way: Exposed) -> list[str]:
 
 def _ms(by_round: Mapping[int, float]) -> str:
     """Return the median over the processes, and the least and most, which may be below zero."""
-    least, *_, most = sorted([*by_round.values(), *by_round.values()])
-    return f"{number(median(by_round.values()), 2)} ms ({between(least, most, '')})"
+    values = by_round.values()
+    return f"{number(median(values), 2)} ms ({between(min(values), max(values), '')})"
 
 
-def _of_case(inputs: Inputs) -> Iterator[Exposed]:
-    """Yield the split ways of a case that were predicted.
+def _ways(page: Page, variant: str, cases: Sequence[str]) -> Iterator[Exposed]:
+    """Yield the split ways of cases that were predicted.
 
     Own work, drawn out by the bubble's law, is taken from the step and from its prediction.
     """
-    for work, about in inputs.params["works"].items():
-        for name in (f"{work}-by-{way}" for way in about["ways"]):
-            step, part, predicted, bubble = (
-                inputs.rounds(f"{metric}@{name}")
-                for metric in ("step_ms", "part_ms", "predicted_ms", "bubble_law")
+    for case in cases:
+        for way in Inputs(page, variant, case).predictions():
+            own = {at: way.drawn_out(at, way.part[at]) for at in way.predicted}
+            yield Exposed(
+                way.name,
+                {at: way.step[at] - ms for at, ms in own.items()},
+                {at: way.predicted[at] - ms for at, ms in own.items()},
             )
-            own = {at: part[at] / (1 - bubble[at] / 100) for at in part.keys() & predicted.keys()}
-            if own:
-                yield Exposed(
-                    name,
-                    {at: step[at] - ms for at, ms in own.items()},
-                    {at: predicted[at] - ms for at, ms in own.items()},
-                )

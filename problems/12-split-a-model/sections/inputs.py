@@ -1,11 +1,11 @@
 """What the forecast takes from the page: measured steps, link tables, memory of one case."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from harness.analysis.verdict import limits
 from harness.problem.model import Problem
@@ -26,6 +26,25 @@ def most(problem: Problem, claim: str) -> float:
     """Return the most that a claim allows, in the unit of its metric."""
     (found,) = (each for each in problem.claims if each.id == claim)
     return limits(found.bound)[1]
+
+
+class Predicted(NamedTuple):
+    """A split way that was predicted: its name, its work, and by round what was measured of it.
+
+    ``step``, ``part``, ``predicted``: ms of the step, of own work alone, by the law; ``bubble``:
+    the bubble's share of own work and bubble, in %.
+    """
+
+    name: str
+    work: str
+    step: dict[int, float]
+    part: dict[int, float]
+    predicted: dict[int, float]
+    bubble: dict[int, float]
+
+    def drawn_out(self, number: int, ms: float) -> float:
+        """Return how long that much work of a round takes with the bubble by its law."""
+        return ms / (1 - self.bubble[number] / 100)
 
 
 @dataclass(frozen=True)
@@ -49,6 +68,18 @@ class Inputs:
         """Return a metric's median in each process, by its round."""
         values = self.page.metrics.samples(metric, self.variant, self.case)
         return {number: median(samples) for number, samples in values.items()}
+
+    def predictions(self) -> Iterator[Predicted]:
+        """Yield the split ways of all works that were predicted."""
+        for work, about in self.params["works"].items():
+            for name in (f"{work}-by-{way}" for way in about["ways"]):
+                found = [
+                    self.rounds(f"{metric}@{name}")
+                    for metric in ("step_ms", "part_ms", "predicted_ms", "bubble_law")
+                ]
+                way = Predicted(name, work, *found)
+                if way.predicted:
+                    yield way
 
     @cached_property
     def points(self) -> dict[str, Point]:

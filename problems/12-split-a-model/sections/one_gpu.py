@@ -73,25 +73,19 @@ def _of_case(inputs: Inputs) -> Iterator[Way]:
     The law adds to own work, drawn out by the bubble, what no work hides. That does not depend on
     own work where a way hides all that it can, or nothing, as all of this study do.
     """
-    ranks = inputs.params["ranks"]
-    for work, about in inputs.params["works"].items():
-        whole = inputs.rounds(f"step_ms@{work}-by-whole")
-        for name in (f"{work}-by-{way}" for way in about["ways"]):
-            part, predicted, bubble = (
-                inputs.rounds(f"{metric}@{name}")
-                for metric in ("part_ms", "predicted_ms", "bubble_law")
-            )
-            shares = {at: whole[at] / ranks for at in whole.keys() & predicted.keys()}
-            alone = {
-                at: predicted[at] + (ms - part[at]) / (1 - bubble[at] / 100)
-                for at, ms in shares.items()
-            }
-            place = (inputs.variant, inputs.case)
-            steps = inputs.page.metrics.samples(f"step_ms@{name}", *place)
-            errors = {
-                at: [100 * abs(ms / step - 1) for step in steps[at]] for at, ms in alone.items()
-            }
-            if errors:
-                own = inputs.page.metrics.get(f"prediction_error@{name}", *place)
-                over = {at: [part[at] / ms] for at, ms in shares.items()}
-                yield Way(name, of_rounds("×", over), own, of_rounds("%", errors))
+    place = (inputs.variant, inputs.case)
+    for way in inputs.predictions():
+        whole = inputs.rounds(f"step_ms@{way.work}-by-whole")
+        shares = {
+            at: whole[at] / inputs.params["ranks"] for at in whole.keys() & way.predicted.keys()
+        }
+        alone = {
+            at: way.predicted[at] + way.drawn_out(at, ms - way.part[at])
+            for at, ms in shares.items()
+        }
+        steps = inputs.page.metrics.samples(f"step_ms@{way.name}", *place)
+        errors = {at: [100 * abs(ms / step - 1) for step in steps[at]] for at, ms in alone.items()}
+        if errors:
+            own = inputs.page.metrics.get(f"prediction_error@{way.name}", *place)
+            over = {at: [way.part[at] / ms] for at, ms in shares.items()}
+            yield Way(way.name, of_rounds("×", over), own, of_rounds("%", errors))

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from harness.analysis.metrics import of_rounds
+from harness.analysis.serving import times_between
 from harness.report.arguments import CaseName, VariantName
 from harness.report.columns import DASH
 from harness.report.escape import Markdown, table
@@ -41,21 +42,11 @@ def _by_process(
     cells = page.tables["cells"].filter(
         (pl.col("variant") == variant) & (pl.col("case") == case) & (pl.col("capture") == "load")
     )
-    tokens = page.tables["load_tokens"].join(
-        cells.select("cell", "round"), on="cell", how="inner", maintain_order="left"
-    )
-    request = ["round", "request"]
-    gaps = (
-        tokens.sort(*request, "time_ns")
-        .with_columns(
-            ms=pl.col("time_ns").diff().over(request) / 1e6,
-            place=pl.int_range(pl.len()).over(request),
-        )
-        .filter(pl.col("place") > 0)
-        .group_by("round", new=pl.col("place") > WARMED)
-        .agg(pl.col("ms").median())
-    )
     found: tuple[dict[int, list[float]], dict[int, list[float]]] = ({}, {})
-    for number, new, ms in gaps.iter_rows():
-        found[new][number] = [ms]
+    is_new = pl.int_range(pl.len()).over("request") >= WARMED
+    for cell, number in cells.select("cell", "round").iter_rows():
+        tokens = page.tables["load_tokens"].filter(pl.col("cell") == cell).sort("time_ns")
+        gaps = times_between(tokens).group_by(is_new.alias("is_new"))
+        for new, ns in gaps.agg(pl.col("itl_ns").median()).iter_rows():
+            found[new][number] = [ns / 1e6]
     return found

@@ -1,22 +1,11 @@
 """What a step takes beyond own work: by hand on the report's numbers."""
 
-from collections.abc import Callable
 from statistics import median
 
 from harness.report.page import Page
-from tests.support.split_study import SECTIONS
+from tests.support.split_study import SECTIONS, by_process
 
 CASES = ["llama", "train"]
-
-
-def process_medians(report: Page, case: str) -> Callable[[str], list[float]]:
-    """Return a function from a metric to its median in each process."""
-
-    def of(metric: str) -> list[float]:
-        samples = report.metrics.samples(metric, "in-turn", case)
-        return [median(values) for values in samples.values()]
-
-    return of
 
 
 def told_rows(report: Page) -> dict[str, list[str]]:
@@ -26,21 +15,25 @@ def told_rows(report: Page) -> dict[str, list[str]]:
 
 
 def test_own_work_and_the_bubble_are_taken_from_both(report: Page) -> None:
-    ring = process_medians(report, "llama")
     name = "prefill-by-ring"
-    own = ring(f"part_ms@{name}")
-    measured = [a - b for a, b in zip(ring(f"step_ms@{name}"), own, strict=True)]
-    predicted = [a - b for a, b in zip(ring(f"predicted_ms@{name}"), own, strict=True)]
+    step, law, own = (
+        by_process(report, f"{metric}@{name}", "llama")
+        for metric in ("step_ms", "predicted_ms", "part_ms")
+    )
+    measured = [a - b for a, b in zip(step, own, strict=True)]
+    predicted = [a - b for a, b in zip(law, own, strict=True)]
     rows = told_rows(report)
     assert rows[name][0].startswith(f"{median(measured):.2g} ms (")
     assert rows[name][1].startswith(f"{median(predicted):.2g} ms (")
     assert rows[name][2] == f"{median(measured) / median(predicted):.2g}×"
-    of = process_medians(report, "train")
     pipeline = "train-by-1f1b"
     drawn_out = [
         step - part / (1 - bubble / 100)
         for step, part, bubble in zip(
-            *(of(f"{each}@{pipeline}") for each in ("step_ms", "part_ms", "bubble_law")),
+            *(
+                by_process(report, f"{metric}@{pipeline}", "train")
+                for metric in ("step_ms", "part_ms", "bubble_law")
+            ),
             strict=True,
         )
     ]

@@ -1,12 +1,12 @@
 """A step from one GPU's share: by hand on the report's numbers, and what the law adds to it."""
 
 from collections.abc import Iterator
-from statistics import geometric_mean, median
+from statistics import geometric_mean
 
 import pytest
 
 from harness.report.page import Page
-from tests.support.split_study import SECTIONS
+from tests.support.split_study import SECTIONS, by_process
 
 CASES = ["llama", "train", "mixtral"]
 
@@ -16,10 +16,6 @@ def split_ways(report: Page) -> Iterator[tuple[str, str, str]]:
     for case in CASES:
         for work, about in report.problem.cases[case].params["works"].items():
             yield from ((case, work, way) for way in about["ways"] if way != "whole")
-
-
-def by_process(report: Page, metric: str, case: str) -> list[float]:
-    return [median(each) for each in report.metrics.samples(metric, "in-turn", case).values()]
 
 
 def test_every_split_way_has_a_row_with_both_errors(report: Page) -> None:
