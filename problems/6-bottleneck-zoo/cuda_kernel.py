@@ -10,7 +10,7 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -97,11 +97,14 @@ def driver() -> ctypes.CDLL:
 
 def call(name: str, *arguments: Any) -> None:
     """Call a function of the driver; ``KernelError`` if it does not return success."""
-    status = getattr(driver(), name)(*arguments)
-    if status:
-        text = ctypes.c_char_p()
-        driver().cuGetErrorString(status, ctypes.byref(text))
-        raise KernelError(f"{name}: error {status}, {(text.value or b'unknown').decode()}")
+    if status := getattr(driver(), name)(*arguments):
+        raise _failed(name, status)
+
+
+def _failed(name: str, status: int) -> KernelError:
+    text = ctypes.c_char_p()
+    driver().cuGetErrorString(status, ctypes.byref(text))
+    return KernelError(f"{name}: error {status}, {(text.value or b'unknown').decode()}")
 
 
 class Kernel:
@@ -133,17 +136,20 @@ class Kernel:
             call("cuFuncSetAttribute", self._function, MAX_DYNAMIC_SHARED, shared_bytes)
         values = [_packed(argument) for argument in arguments]
         addresses = (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values))
-        shape = (*_three(grid), *_three(block), shared_bytes)
+        shape = [ctypes.c_uint(size) for size in (*_three(grid), *_three(block), shared_bytes)]
         keep = (values, list(arguments))
-        return Launch(self._function, shape, addresses, result, cleared, keep)
+        return Launch(
+            driver().cuLaunchKernel, self._function, shape, addresses, result, cleared, keep
+        )
 
 
 @dataclass(frozen=True)
 class Launch:
     """A kernel with its arguments; ``keep``: objects that must outlive the launch."""
 
+    launch: Callable[..., int]
     function: ctypes.c_void_p
-    shape: tuple[int, ...]
+    shape: Sequence[ctypes.c_uint]
     addresses: Any
     result: Tensor
     cleared: bool
@@ -153,7 +159,8 @@ class Launch:
         """Launch on torch's current stream; returns before the kernel has run."""
         if self.cleared:
             clear(self.result)
-        call("cuLaunchKernel", self.function, *self.shape, stream(), self.addresses, None)
+        if status := self.launch(self.function, *self.shape, stream(), self.addresses, None):
+            raise _failed("cuLaunchKernel", status)
         return self.result
 
 

@@ -9,7 +9,8 @@ from torch import Tensor
 def prefetched(batches: Tensor, device: torch.device, use: Callable[[Tensor], None]) -> None:
     """Call ``use`` with each batch on the device; a second stream copies the next one meanwhile.
 
-    ``batches``: pinned memory, a batch a row. Two buffers on the device alternate.
+    ``batches``: memory of the host, a batch a row; the host waits for copies of memory that is not
+    pinned. Two buffers on the device alternate.
     """
     compute, copy = torch.cuda.current_stream(), _copy_stream(device)
     buffers = [torch.empty_like(batches[0], device=device) for _ in range(2)]

@@ -5,7 +5,7 @@ task iterates 1024 times, the others 32 times, then the block subtracts its mean
 
 Gives it away: barrier stalls are most of all stalls, and executed instructions differ by warp.
 Quiet: all lanes of a task have equal work (no divergence); occupancy is full; memory is idle; the
-grid is one full wave.
+grid is four full waves.
 
 Healthy: tasks are dealt in rotation, one costly task a warp.
 """
@@ -55,6 +55,6 @@ SPECIMEN = Specimen(
     stepped,
     reference,
     tolerance=1e-4,
-    sizes={"blocks_per_sm": 4},
+    sizes={"blocks_per_sm": 16},
     small={"blocks_per_sm": 1},
 )

@@ -2,7 +2,7 @@
 
 Work: 33 million complex fp32 points within a circle of radius 0.9, a polynomial of degree 256.
 
-Gives it away: the fma pipe above 90 % with fp32 instructions (and so the issue slots): per
+Gives it away: the fma pipe above 85 % with fp32 instructions (and so the issue slots): per
 coefficient four to make the next power, two to add it.
 Quiet: nothing but fp32 arithmetic runs: alu, xu, fp64 and tensor pipes are idle; a point is read
 and written once; nothing diverges; occupancy is full.

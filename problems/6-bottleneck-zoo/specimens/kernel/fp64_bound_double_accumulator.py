@@ -2,7 +2,8 @@
 
 Work: 32 million fp32 words, a polynomial of degree 256, two words a thread, a result in fp32.
 
-Gives it away: the fp64 pipe above 90 %, in a kernel whose loads and stores are fp32.
+Gives it away: the fp64 pipe is the busiest, above 75 %, in a kernel that loads and stores
+fp32.
 Quiet: the conversions are two a word, so the xu pipe is idle; issue slots are half empty; memory
 is idle; nothing diverges.
 

@@ -9,8 +9,8 @@ memory; the launch's registers are exactly what the bound allows.
 Quiet: occupancy is full (the bound's purpose); global accesses are coalesced; no branch, no shared
 memory.
 
-Healthy: no bound on the blocks an SM. 64 or more registers, half the warps, no local memory; bound
-by fp32 arithmetic.
+Healthy: no bound on the blocks an SM. 64 or more registers, a third of the warps, no local memory;
+the fma pipe is the busiest.
 """
 
 from pathlib import Path

@@ -9,7 +9,7 @@ Quiet: the fma pipe is at a quarter; DRAM is far from its ceiling; loads are coa
 is full.
 
 Healthy: a thread computes sixteen neighbouring results at once, so each word it reads serves
-sixteen: 5 words a result. It is bound by fp32 arithmetic then.
+sixteen: 5 words a result. Issue slots and the fma pipe are the busiest then.
 """
 
 from pathlib import Path

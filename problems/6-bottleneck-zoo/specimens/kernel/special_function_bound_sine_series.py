@@ -2,8 +2,8 @@
 
 Work: 32 million fp32 angles; for each the sum of sin(k x) / k for k from 1 to 64.
 
-Gives it away: the xu pipe (special functions, a quarter-warp a cycle for each SM's quarter) above
-90 %, and warps that wait for it (math pipe throttle).
+Gives it away: the xu pipe (special functions, an eighth of a warp a cycle for each quarter of an
+SM) above 90 %, and warps that wait for it (math pipe throttle).
 Quiet: fma, alu and issue slots have room; memory is idle; all lanes are active.
 
 Healthy: sin((k + 1) x) = 2 cos x sin(k x) - sin((k - 1) x): two special functions an angle instead

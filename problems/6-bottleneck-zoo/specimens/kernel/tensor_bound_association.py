@@ -7,7 +7,7 @@ step.
 Quiet: nothing else is near its bound; the library's kernel has no fault of its own.
 
 Healthy: A (B V), the same by association: two products of 8192 × 8192 × 1024, two ninths of the
-operations at the same rate. The tensor pipe is as busy, for less time.
+operations. The tensor pipe is as busy, for less time; under a power limit the clock differs, too.
 """
 
 import torch

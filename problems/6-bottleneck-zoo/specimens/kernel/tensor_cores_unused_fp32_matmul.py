@@ -3,7 +3,7 @@
 Work: 4096³ in fp32.
 
 Gives it away: no instruction of the tensor pipe in a library's matrix product, whose fma pipe is
-at its bound.
+the busiest.
 Quiet: the library's kernel is well tuned in all else: coalesced, without conflicts, many waves.
 
 Healthy: TF32 allowed (`torch.backends.cuda.matmul.allow_tf32`), so that tensor cores multiply with

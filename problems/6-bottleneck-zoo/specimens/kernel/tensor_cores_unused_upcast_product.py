@@ -6,8 +6,8 @@ Gives it away: no instruction of the tensor pipe in a kernel that reads bf16 and
 fp32 multiply-adds: tensor cores have no fp32, so `tl.dot` falls back to FFMA instructions.
 Quiet: tiles are reused from shared memory; loads are coalesced; five waves of blocks; no spills.
 
-Healthy: `tl.dot` on the bf16 operands. Products of bf16 are exact in fp32, so the result is as
-accurate.
+Healthy: `tl.dot` on the bf16 operands, with a tile for tensor cores, which would spill if it held
+fp32 operands. Products of bf16 are exact in fp32, so the result is as accurate.
 """
 
 from optional_triton import tl, triton

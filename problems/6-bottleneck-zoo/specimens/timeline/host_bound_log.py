@@ -1,12 +1,13 @@
 """Train a layer and log every update; the sick twin formats its log between updates.
 
-Work: 40 updates of a 2048² linear layer by a fixed gradient, and a JSON record of 2,000 numbers for
+Work: 40 updates of a 3072² linear layer by a fixed gradient, and a JSON record of 4,000 numbers for
 each update, none of which comes from the GPU.
 
 Gives it away: between two updates the GPU is idle for as long as the host formats, in no CUDA call.
 Quiet: the records need nothing of the GPU, so no call waits for it; launches are few.
 
-Healthy: records are collected as numbers and formatted once, after all updates are launched.
+Healthy: worker processes format the same records while the loop launches; the lines are collected
+after it.
 """
 
 import json
@@ -14,8 +15,9 @@ import json
 import torch
 from specimen import Inputs, Specimen, Step
 from torch import Tensor
+from workers import workers
 
-UPDATES, NUMBERS, RATE = 40, 2000, 1e-3
+UPDATES, NUMBERS, RATE = 40, 4000, 1e-3
 
 
 def inputs(device: str, side: int) -> Inputs:
@@ -24,28 +26,41 @@ def inputs(device: str, side: int) -> Inputs:
     return {name: torch.randn(shape, device=device) for name in ("weight", "x", "gradient")}
 
 
+def line(number: int) -> str:
+    """Return the record of an update."""
+    record = {"update": number, "rates": [RATE * (1 + at) for at in range(NUMBERS)]}
+    return json.dumps(record, indent=1, sort_keys=True)
+
+
 def updates(twin: str, inputs: Inputs) -> Step:
     """Return a step of 40 updates."""
     weight = torch.empty_like(inputs["weight"])
-    sick = twin == "sick"
 
-    def step() -> Tensor:
+    def update() -> None:
+        weight.addmm_(inputs["gradient"], inputs["x"], alpha=-RATE)
+
+    def sick() -> Tensor:
         weight.copy_(inputs["weight"])
-        lines: list[str] = []
-        waiting = []
+        lines = []
         for number in range(UPDATES):
-            weight.addmm_(inputs["gradient"], inputs["x"], alpha=-RATE)
-            record = {"update": number, "rates": [RATE * (1 + at) for at in range(NUMBERS)]}
-            if sick:
-                lines.append(json.dumps(record, indent=1, sort_keys=True))
-            else:
-                waiting.append(number)
-        if waiting:
-            rates = [RATE * (1 + at) for at in range(NUMBERS)]
-            lines.append(json.dumps({"updates": waiting, "rates": rates}))
+            update()
+            lines.append(line(number))
         return weight
 
-    return step
+    def healthy() -> Tensor:
+        weight.copy_(inputs["weight"])
+        lines = []
+        for number in range(UPDATES):
+            update()
+            lines.append(pool.apply_async(line, (number,)))
+        for waiting in lines:
+            waiting.get()
+        return weight
+
+    if twin == "sick":
+        return sick
+    pool = workers()
+    return healthy
 
 
 def reference(inputs: Inputs) -> Tensor:
@@ -59,7 +74,7 @@ SPECIMEN = Specimen(
     updates,
     reference,
     tolerance=1e-3,
-    sizes={"side": 2048},
+    sizes={"side": 3072},
     small={"side": 16},
     portable=True,
 )

@@ -7,7 +7,8 @@ Gives it away: the GPU is idle for most of the step, in a few long gaps in which
 CUDA call at all.
 Quiet: 24 kernels are few, so launches cost nothing; no call waits for the GPU.
 
-Healthy: all plans are made once, before the step.
+Healthy: eight worker processes make the same plans while the GPU multiplies; the loop takes each
+plan when it needs it.
 """
 
 import random
@@ -15,6 +16,7 @@ import random
 import torch
 from specimen import Inputs, Specimen, Step, blank
 from torch import Tensor
+from workers import workers
 
 PRODUCTS, REQUESTS = 24, 800
 
@@ -40,12 +42,11 @@ def products(twin: str, inputs: Inputs) -> Step:
     """Return a step of 24 products."""
     turn, x = inputs["turn"], inputs["x"]
     buffers = blank(*x.shape, like=x), blank(*x.shape, like=x)
-    made = [plan(number) for number in range(PRODUCTS)]
+    mapped = map if twin == "sick" else workers().imap
 
     def step() -> Tensor:
         current = x
-        for number in range(PRODUCTS):
-            scale = plan(number) if twin == "sick" else made[number]
+        for number, scale in enumerate(mapped(plan, range(PRODUCTS))):
             current = torch.mm(turn, current, out=buffers[number % 2])
             current.mul_(scale)
         return current

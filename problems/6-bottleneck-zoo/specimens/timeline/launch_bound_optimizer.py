@@ -2,7 +2,7 @@
 
 Work: 300 parameters of 1 MiB of fp32 words with gradients and momenta, four updates a step.
 
-Gives it away: 3,600 kernels of about 3 µs a step, the GPU idle between them while the host
+Gives it away: 3,600 kernels of about 2 µs a step, the GPU idle between them while the host
 launches.
 Quiet: no call waits for the GPU, nothing is copied or allocated within the updates.
 
