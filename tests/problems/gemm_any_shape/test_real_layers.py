@@ -60,6 +60,7 @@ def test_the_case_runs_its_own_script_in_three_processes() -> None:
     ]
     assert {cell.script for cell in cells} == {"real_layers.py"}
     assert {cell.script for cell in plan(problem, Selected(), "cuda")} == {
+        "padded_rivals.py",
         "real_layers.py",
         "repro.py",
     }
