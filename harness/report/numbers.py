@@ -12,6 +12,8 @@ _DIGITS = 3
 _MOST_DIGITS = 4
 _PLURAL = re.compile(r"(?<=[nt]ch)es\b|(?<=ss)es\b|(?<=[a-z]{2}[a-rt-z])s\b")
 """The plural's ending of a unit's first noun: "problems", "launches", "samples/s"."""
+_NOUN = re.compile(r"[a-z]{4,}s\b")
+"""A unit that is a number of things: "problems", "launches"."""
 _ALIKE = 0.01
 """Of values that differ by a smaller share, three digits do not show by how much."""
 _SYMMETRIC = 0.75
@@ -45,8 +47,9 @@ def measured(metric: Measured, *, interval: bool = True) -> Markdown:
     """Return a metric in a sentence: "108.7 ± 0.6 µs", "2.1× [2.0, 2.2]", or that it has no value.
 
     Of two processes, or where the interval is wide, what each of them gave stands in its place:
-    "2.1× (1.9 to 2.3)". Bytes are in the largest decimal unit that fits, times of less than a
-    millisecond in µs, clocks in MHz. Only ratios and asymmetric intervals have brackets.
+    "2.1× (1.9 to 2.3)"; of counted things always the least and the most: "407 to 431 problems".
+    Bytes are in the largest decimal unit that fits, times of less than a millisecond in µs, clocks
+    in MHz. Only ratios and asymmetric intervals have brackets.
     """
     return _shown(metric, interval=interval, brackets=metric.unit == "×")
 
@@ -100,6 +103,13 @@ def bounds(least: float, most: float, unit: str) -> str:
     return _with(low if least == most else f"{low} to {high}", shown)
 
 
+def _counts(metric: Measured) -> bool:
+    """Tell whether a metric is a number of things, whole in the rounds that differ the most."""
+    least, most = metric.spread or (0.5, 0.5)
+    things = _NOUN.match(metric.unit) is not None and not metric.timed
+    return things and least != most and all(abs(end - round(end)) < 1e-6 for end in (least, most))
+
+
 def _shown(metric: Measured, *, interval: bool, brackets: bool) -> Markdown:
     if metric.value is None or metric.low is None or metric.high is None:
         return Markdown(NOT_MEASURED)
@@ -109,6 +119,9 @@ def _shown(metric: Measured, *, interval: bool, brackets: bool) -> Markdown:
     places = _places(value, half)
     if not interval or metric.samples < 2:
         return Markdown(_with(number(value), escape(unit)))
+    if metric.spread and _counts(metric):
+        fewest, most = metric.spread
+        return Markdown(between(round(fewest), round(most), metric.unit))
     if (spread := shown_spread(metric)) is not None:
         least, most = (end / scale for end in spread)
         return Markdown(_by_process(value, least, most, unit))

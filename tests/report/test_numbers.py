@@ -162,3 +162,13 @@ def test_a_size_is_in_the_largest_unit_and_a_change_has_its_sign() -> None:
     assert {count: size(count) for count in sizes} == sizes
     changes = {0: "0 B", 7: "+7 B", 16_384: "+16.4 kB", -5 * 10**6: "-5 MB"}
     assert {count: size(count, signed=True) for count in changes} == changes
+
+
+def test_counts_of_several_processes_are_their_least_and_most() -> None:
+    counts = Measured("problems", 420.6, 340.0, 500.0, rounds=3, samples=3, spread=(407.0, 431.0))
+    assert measured(counts) == "407 to 431 problems"
+    assert in_cell(counts) == "407 to 431 problems"
+    alike = Measured("problems", 9.0, 9.0, 9.0, rounds=3, samples=3, spread=(9.0, 9.0))
+    assert measured(alike) == "9 problems"
+    timed = Measured("samples/s", 5.0, 4.0, 6.0, rounds=3, samples=3, timed=True, spread=(4.0, 6.0))
+    assert measured(timed) == "5.0 ± 1.0 samples/s"

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
 from typing import Any, NamedTuple
 
 from harness.analysis import statistics
@@ -114,6 +115,22 @@ def lost(page: Page, variant: VariantName, case: CaseName, label: str) -> Markdo
     That is the larger part of both, by geometric means; a dash where there is no lead.
     """
     return Markdown(_lost(_groups(page, (variant, case))[label]))
+
+
+def earned_back(
+    page: Page, variant: VariantName, case: CaseName, label: str, first: CaseName
+) -> Markdown:
+    """Return how many calls of a size earn back its first one, as the median of a class's problems.
+
+    ``first``: the case that measured a first call. A problem that gains nothing never does.
+    """
+    cost = page.metrics.get("first_ms@new sizes", variant, first).value
+    group = _groups(page, (variant, case)).get(label)
+    if cost is None or group is None:
+        return not_measured(case)
+    gains = [each.library_us - each.us for each in group.members]
+    calls = median(1e3 * cost / gain if gain > 0 else math.inf for gain in gains)
+    return Markdown(f"{number(calls, 2)} calls")
 
 
 def by_time(

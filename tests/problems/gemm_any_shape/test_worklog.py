@@ -23,7 +23,7 @@ from harness.report.page import Page
 from harness.report.sections import SECTIONS
 from harness.report.worklog import render
 from tests.support import conclusions, reports
-from tests.support.hgemm import ANY_SHAPE, Cell, layer_rows
+from tests.support.hgemm import ANY_SHAPE, Cell, layer_rows, unaligned_rows
 from tests.support.reading import walk
 from tests.support.small_evidence import Row, ceiling, in_three, tables
 
@@ -107,7 +107,6 @@ def evidence(module: Callable[[str], ModuleType], problem: Problem) -> Tables:
 
 def measured(module: Callable[[str], ModuleType], problem: Problem, cases: list[str]) -> Tables:
     """Return the evidence of a run of some cases."""
-    regions = module("regions")
     found: dict[str, list[Row]] = {"cells": [], "samples": [], "facts": [], "counters": []}
     for planned in plan(problem, Selected(rounds=1), "cuda"):
         if planned.case not in cases:
@@ -118,15 +117,7 @@ def measured(module: Callable[[str], ModuleType], problem: Problem, cases: list[
         cell = Cell(planned.params)
         for stated, count in STATED.get(planned.case, {}).items():
             cell.fact(stated, count)
-        if planned.params["workload"] == "operator":
-            keep_calls(cell)
-        if planned.params["workload"] == "shapes":
-            keep(cell, regions, timed(module, planned.params))
-        if planned.params["workload"] == "steps":
-            keep_steps(cell)
-        if planned.params["workload"] == "layers":
-            real_layers = module("real_layers")
-            real_layers.keep(cell, layer_rows(real_layers))
+        keep_workload(cell, module)
         if planned.params["workload"] == "one":
             cell.fact("io_bytes", 1e6)
             found["counters"] += counters(problem, name)
@@ -140,6 +131,23 @@ def measured(module: Callable[[str], ModuleType], problem: Problem, cases: list[
             for index, value in enumerate(values)
         ]
     return in_three(tables(**found, ceilings=[ceiling("GPU-1", "bf16", 790.0)]))
+
+
+def keep_workload(cell: Cell, module: Callable[[str], ModuleType]) -> None:
+    """State what the script of a cell's workload would."""
+    workload = cell.params["workload"]
+    if workload == "operator":
+        keep_calls(cell)
+    if workload == "shapes":
+        keep(cell, module("regions"), timed(module, cell.params))
+    if workload == "steps":
+        keep_steps(cell)
+    if workload == "layers":
+        real_layers = module("real_layers")
+        real_layers.keep(cell, layer_rows(real_layers))
+    if workload == "unaligned":
+        rivals = module("padded_rivals")
+        rivals.keep(cell, unaligned_rows(rivals))
 
 
 def copies(regions: ModuleType) -> Any:
