@@ -36,8 +36,8 @@ class Monitor:
         """Return the power in W that the board is held to."""
         return self._read("nvmlDeviceGetEnforcedPowerLimit", ctypes.c_uint()) / 1e3
 
-    def watch(self, done: Callable[[], bool]) -> tuple[float, float]:
-        """Return mean clock in MHz and mean power in W until ``done``.
+    def watch(self, done: Callable[[], bool], period_s: float = _PERIOD_S) -> tuple[float, float]:
+        """Return mean clock in MHz and mean power in W until ``done``, looked at every period.
 
         Power is energy over time from the first tick of the energy counter to the last. It is NaN
         where these are less than 0.2 s apart.
@@ -45,7 +45,7 @@ class Monitor:
         clocks, ticks = [self.clock()], []
         energy = self.joules()
         while not done():
-            time.sleep(_PERIOD_S)
+            time.sleep(period_s)
             clock, joules = self.clock(), self.joules()
             if not done():  # afterwards the GPU rests
                 clocks.append(clock)

@@ -111,6 +111,13 @@ def problems(work: Work) -> Iterator[Problem]:
 
 @cache
 def _multiplier(device: int) -> Multiplier:
+    """Return the device's; ValueError if a product's choice is a plan that is no longer there."""
+    chosen = choices(device)
+    for problem in (each for work in CASES.values() for each in problems(work)):
+        name = chosen.get(key(problem, "bf16"), LIBRARY)
+        if name != LIBRARY and name not in {plan.name for plan in plans(problem)}:
+            what = f"{CHOICES.name}: {key(problem, 'bf16')}: problem 8 has no plan {name}"
+            raise ValueError(f"{what}: run under_load.py on this GPU")
     return Multiplier("bf16", CACHE, tuned=choices(device))
 
 

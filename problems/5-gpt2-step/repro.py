@@ -13,8 +13,8 @@ from typing import Any
 import torch
 from energy import watched
 from gpt2 import annotate
-from training import Training, distance, reference
-from turns import wall_ratios
+from training import Training, distance, reference, worst_distance
+from turns import in_turns
 from work import CASES, compulsory_bytes, step_flop, weights
 
 from harness.probe.cell import Cell
@@ -54,6 +54,9 @@ def imports(params: dict[str, Any]) -> None:
 def step(cell: Cell, training: Training) -> None:
     """Measure one step, unprofiled also in turns with the step that params hold it against."""
     state(cell, training)
+    if cell.capture == "timing":
+        with cell.phase("check"):
+            check(cell, training)
     with cell.phase("compile"):
         training.step()
         if cell.device == "cuda":
@@ -74,10 +77,10 @@ def step(cell: Cell, training: Training) -> None:
         other.settle()
     cell.measure("step", training.step)
     with cell.exclusively("step"):
-        turns = cell.params["turns"]
-        ratios = wall_ratios(training.step, other.step, turns, cell.synchronize)
+        turns = in_turns(training.step, other.step, cell.params["turns"], cell.synchronize)
         clock, power_share, energy = watched(training.step, cell.synchronize)
-    cell.sample("step", "wall_ratio", "×", ratios)
+    cell.sample("step", "wall_ratio", "×", [own / others for own, others in turns])
+    cell.sample("step", "reference_time", "ms", [1e3 * others for _, others in turns])
     known = (
         ("clock", "MHz", clock),
         ("power_share", "%", 100 * power_share),
@@ -88,12 +91,18 @@ def step(cell: Cell, training: Training) -> None:
             cell.sample("step", metric, unit, [value])
 
 
+def check(cell: Cell, training: Training) -> None:
+    """State how far the gradients are from those of float32 arithmetic."""
+    found, right = training.gradients(), reference(training)
+    cell.fact("gradient_error", distance(found, right))
+    cell.fact("worst_gradient_error", worst_distance(found, right))
+
+
 def curve(cell: Cell, training: Training) -> None:
     """Compare gradients with those of float32, then train on real text and keep each loss."""
     losses = []
     with cell.phase("check"):
-        error = distance(training.gradients(), reference(training))
-    cell.fact("gradient_error", error)
+        check(cell, training)
     with cell.phase("compile"):
         training.step()
         training.settle()

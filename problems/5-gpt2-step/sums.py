@@ -11,7 +11,6 @@ from typing import Any
 import torch
 import torch.nn.functional as F  # noqa: N812 - torch's own convention
 from gpt2 import GPT2, Attention
-from products import product
 from torch import Tensor, nn
 
 
@@ -69,8 +68,8 @@ class Heads(torch.autograd.Function):
         x, weight = ctx.saved_tensors
         packed, parts = pack_heads(*gradients)
         of_bias = parts.sum(0).flatten().to(weight.dtype)
-        of_weight = product(packed.t(), x.flatten(0, 1))
-        return product(packed, weight).view(x.shape), of_weight, of_bias, None
+        of_weight = torch.mm(packed.t(), x.flatten(0, 1))
+        return torch.mm(packed, weight).view(x.shape), of_weight, of_bias, None
 
 
 def split(packed: Tensor, heads: int) -> tuple[Tensor, Tensor, Tensor]:

@@ -24,10 +24,10 @@ class Training:
     """A model, its optimizer and a batch that stands in place; ``step`` is what is measured.
 
     Options: ``precision`` (autocast, or weights in bf16 with or without float32 masters), ``fused``
-    (one kernel updates), ``padded`` (vocabulary), ``compile``, ``chunks`` (of rows, in which head
-    and loss are one function), ``kernels`` (problem 8's, for the head or for linear layers, too),
-    ``gelu`` (with its bias by own kernels), ``sums`` (over rows, by the kernels that hold these),
-    ``one_launch`` (updates all weights), ``one_reading`` (of the logits, by the loss),
+    (one kernel updates), ``padded`` (vocabulary), ``compile`` (in a ``mode``), ``chunks`` (of rows,
+    in which head and loss are one function), ``kernels`` (problem 8's, for the head or for linear
+    layers, too), ``gelu`` (with its bias by own kernels), ``sums`` (over rows, by the kernels that
+    hold these), ``one_launch`` (updates all weights), ``one_reading`` (of the logits, by the loss),
     ``epilogues`` (of products, which do the work between them), ``graph`` (the whole step is one),
     ``warmup_steps`` (in which the learning rate grows). All are off if absent.
     """
@@ -184,7 +184,8 @@ class Training:
     def _functions(self) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
         if not self.options.get("compile"):
             return self.model, self.model.trunk
-        return torch.compile(self.model), torch.compile(self.model.trunk)
+        mode = self.options.get("mode")
+        return torch.compile(self.model, mode=mode), torch.compile(self.model.trunk, mode=mode)
 
     def _context(self) -> contextlib.AbstractContextManager[object]:
         """Return autocast, if weights are in float32."""
@@ -211,3 +212,17 @@ def distance(found: dict[str, Tensor], right: dict[str, Tensor]) -> float:
     apart = sum(float((found[name] - right[name]).double().square().sum()) for name in right)
     whole = sum(float(right[name].double().square().sum()) for name in right)
     return (apart / whole) ** 0.5
+
+
+def worst_distance(found: dict[str, Tensor], right: dict[str, Tensor]) -> float:
+    """Return the largest distance of a weight's gradient over the length of the right one.
+
+    Of a gradient that is shorter than a thousandth of all, over that: a bias of keys changes no
+    loss, so its right gradient is nothing but rounding.
+    """
+    lengths = {name: float(right[name].double().norm()) for name in right}
+    least = sum(length**2 for length in lengths.values()) ** 0.5 / 1000
+    return max(
+        float((found[name] - right[name]).double().norm()) / max(length, least)
+        for name, length in lengths.items()
+    )

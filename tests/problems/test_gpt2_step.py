@@ -254,7 +254,7 @@ def test_the_energy_of_a_step_is_its_power_times_its_time(monkeypatch: pytest.Mo
     class Monitor:
         """A GPU that is allowed 700 W and takes 350 W while it is watched."""
 
-        def watch(self, done: Callable[[], bool]) -> tuple[float, float]:
+        def watch(self, done: Callable[[], bool], _period_s: float) -> tuple[float, float]:
             while not done():
                 time.sleep(0.001)
             return 1500.0, 350.0
@@ -271,8 +271,32 @@ def test_the_energy_of_a_step_is_its_power_times_its_time(monkeypatch: pytest.Mo
     clock, share, joules = energy.watched(step, lambda: calls.append("synchronize"))
     assert (clock, share) == (1500.0, 0.5)
     assert joules >= 350 * 0.01  # a step sleeps for 10 ms at least
-    assert calls[:3] == ["step", "step", "synchronize"]
-    assert calls.count("step") == 2 * calls.count("synchronize")
+    assert calls[:6] == [*["step"] * 5, "synchronize"]
+    assert calls.count("step") == 5 * calls.count("synchronize")
+
+
+def test_each_side_of_a_turn_settles_before_it_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = module("turns")
+    now = 0.0
+    runs: dict[float, int] = {0.02: 0, 0.04: 0}
+    last = 0.0
+
+    def costing(seconds: float) -> Callable[[], None]:
+        since = 0
+
+        def run() -> None:
+            nonlocal now, last, since
+            since = since + 1 if last == seconds else 1
+            last = seconds
+            runs[seconds] += 1
+            now += seconds * (2 if since < 4 else 1)  # at first it finds the other's clock
+
+        return run
+
+    monkeypatch.setattr(turns.time, "perf_counter", lambda: now)
+    found = turns.in_turns(costing(0.02), costing(0.04), 3, lambda: None)
+    assert found == [(pytest.approx(0.02), pytest.approx(0.04))] * 3
+    assert runs == {0.02: 3 + 3 * 15, 0.04: 3 + 3 * 8}  # by a first step of 40 and of 80 ms
 
 
 def test_the_text_is_plain_and_says_its_source() -> None:
@@ -286,7 +310,7 @@ def test_the_text_is_plain_and_says_its_source() -> None:
 
 CODE = """
 import torch
-from training import Training, distance, reference
+from training import Training, distance, reference, worst_distance
 
 torch.set_num_threads(1)  # the sizes are tiny
 BASE = {"model": "gpt2-tiny", "batch": 4, "precision": "autocast", "warmup_steps": 5}
@@ -328,6 +352,14 @@ for one, other in (("eager", "fused"), ("padded", "masters"), ("masters", "chunk
     apart = max(abs(a - b) for a, b in zip(losses[one], losses[other]))
     assert apart < 0.05, (one, other, apart)
 assert losses["one-chunk"] == losses["head"]
+
+# A single weight that is wrong hides in the distance of all, and not in the worst.
+right = {"large": torch.full((100,), 10.0), "small": torch.full((4,), 0.5), "none": torch.zeros(3)}
+found = {name: weight.clone() for name, weight in right.items()}
+found["small"] *= 1.2
+found["none"] += 1e-3
+assert distance(found, right) < 0.003
+assert abs(worst_distance(found, right) - 0.2) < 1e-6
 """
 
 
