@@ -19,6 +19,8 @@ _HEAD = [
 _FOLDED = "Every specimen: what was planted, what was named, what it gained"
 _NONE = "–"
 
+_MORE = 0.01
+"""A twin that gained so much more than predicted, of the specimen's time or memory, is counted."""
 _FAR_OFF = 0.15
 """A prediction that is off by as much, as a fraction of what the twin gained, is counted."""
 
@@ -42,7 +44,7 @@ def _table(page: Page, answers: list[Answer]) -> Markdown:
             escape(answer.planted),
             _named(answer),
             _first(answer.of_twin, right=not answer.false_alarm),
-            escape(answer.rule or _NONE),
+            escape(answer.rules[0] if answer.rules else _NONE),
             _percent(None if answer.is_bound else answer.predicted),
             _percent(answer.gained),
         ]
@@ -73,22 +75,26 @@ def _sentence(answers: list[Answer]) -> Markdown:
     bounds = sum(answer.is_bound for answer in right)
     alarms = sum(answer.false_alarm for answer in answers)
     undecided = sum(answer.of_twin[:1] == (ABSTAIN,) for answer in answers)
-    errors = [
-        abs(answer.predicted - answer.gained) / answer.gained
+    predicted = [
+        (answer.predicted, answer.gained)
         for answer in answers
         if answer.predicted is not None and answer.gained is not None and answer.gained > 0
         if not answer.is_bound
     ]
+    errors = [abs(foreseen - gained) / gained for foreseen, gained in predicted]
+    more = sum(gained > foreseen + _MORE for foreseen, gained in predicted)
     gain = (
         f" Of {len(errors)} gains that the diagnosis predicts, half are off by at most"
         f" {100 * median(errors):.0f} % of what the twin gained, and"
-        f" {sum(error >= _FAR_OFF for error in errors)} by {100 * _FAR_OFF:.0f} % or more."
+        f" {sum(error >= _FAR_OFF for error in errors)} by {100 * _FAR_OFF:.0f} % or more;"
+        f" {more} twins gained more, by over a hundredth of the time or memory, as they cure more"
+        " than what is named."
         if errors
         else ""
     )
     limits = (
-        f" At a limit of the GPU ({bounds}) it calls a specimen healthy first, names the limit"
-        " second, and predicts no gain, as the twin gains by needing less."
+        f" Where a part of the GPU is the limit ({bounds}) it calls a specimen healthy first, names"
+        " the limit second, and predicts no gain, as the twin gains by needing less."
         if bounds
         else ""
     )
@@ -108,23 +114,25 @@ def _margins(answers: list[Answer]) -> Markdown:
         return Markdown("")
     nearest = min(known, key=lambda case: known[case])
     return Markdown(
-        " Thresholds are ceilings of the hardware, or stand with their source in the code, and were"
-        " set with these specimens in sight. A specimen lies beyond the threshold that names it by"
-        f" {100 * median(known.values()):.0f} % in the median; the nearest, {escape(nearest)}, by"
+        " Thresholds are shares of measured ceilings, or stand with their source in the code, and"
+        " were set with these specimens in sight. A specimen lies beyond the threshold that names"
+        f" it by {100 * median(known.values()):.0f} % in the median; the nearest, {escape(nearest)}, by"
         f" {100 * known[nearest]:.0f} %."
     )
 
 
 def _rules(answers: list[Answer]) -> Markdown:
     """Return how often Nsight Compute's highest-ranked rule leads to what was planted."""
-    asked = [answer for answer in answers if answer.rule is not None]
+    asked = [answer for answer in answers if answer.rules]
     if not asked:
         return Markdown("")
     theirs = sum(answer.rule_right for answer in asked)
-    ours = sum(answer.right for answer in asked)
+    anywhere = sum(answer.any_rule_right for answer in asked)
+    ours = sum(answer.right and not answer.is_bound for answer in asked)
     return Markdown(
         f" Of the {len(asked)} specimens that Nsight Compute's rules speak of, the rule with the"
-        f" largest estimate leads to the planted bottleneck in {theirs}, the diagnosis in {ours}."
+        f" largest estimate leads to the planted bottleneck in {theirs}, some rule in {anywhere};"
+        f" the diagnosis names it first in {ours}."
     )
 
 

@@ -37,9 +37,9 @@ class Answer:
     ``named`` are the ids of the findings on the baseline, most important first, ``of_twin`` those
     on the twin. ``predicted`` is the most that removing the planted bottleneck can gain, by the
     diagnosis, ``gained`` what the twin gained: fractions of the baseline's time, or of its memory.
-    ``rule`` is the title of the highest-ranked rule of Nsight Compute. ``margin``: by what factor,
-    less one, the planted finding's evidence lies beyond its nearest threshold; a threshold that is
-    set without this case misses it only if it lies further off. Each is None where it is not known.
+    ``rules`` are the titles of Nsight Compute's rules, highest-ranked first. ``margin``: by what
+    factor, less one, the planted finding's evidence lies beyond its nearest threshold; a threshold
+    that is set without this case misses it only if it lies further off. What is not known is None.
     """
 
     case: str
@@ -48,7 +48,7 @@ class Answer:
     of_twin: tuple[str, ...]
     predicted: float | None = None
     gained: float | None = None
-    rule: str | None = None
+    rules: tuple[str, ...] = ()
     margin: float | None = None
 
     @property
@@ -59,7 +59,12 @@ class Answer:
     @property
     def rule_right(self) -> bool:
         """Return whether Nsight Compute's highest-ranked rule leads to the planted bottleneck."""
-        return self.rule is not None and ncu_rules.names(self.rule, self.planted)
+        return any(ncu_rules.names(rule, self.planted) for rule in self.rules[:1])
+
+    @property
+    def any_rule_right(self) -> bool:
+        """Return whether one of the rules, wherever it ranks, leads to the planted bottleneck."""
+        return any(ncu_rules.names(rule, self.planted) for rule in self.rules)
 
     @property
     def right(self) -> bool:
@@ -148,8 +153,8 @@ def _answer(problem: Problem, metrics: Metrics, case: str) -> Answer | None:
     return replace(
         _of_findings(case, known, found.findings, of_twin.findings),
         gained=_gained(problem, metrics, case),
-        rule=next(
-            (rule for each in sick if (rule := ncu_rules.highest(each.tables)) is not None), None
+        rules=next(
+            (tuple(titles) for each in sick if (titles := ncu_rules.ranked(each.tables))), ()
         ),
     )
 

@@ -1,6 +1,7 @@
 """What Nsight Compute's rules name, in the ids of findings, to hold the exam's answers beside.
 
-A rule counts as naming every finding that its text leads to, so the comparison favours the rules.
+A rule counts as naming every finding that its text leads to. Rules without an estimate, such as
+those of Speed of Light, rank nowhere.
 Source of the texts: Nsight Compute's Kernel Profiling Guide (warp stall reasons, memory tables) and
 the rules' messages in reports of version 2025.3.
 """
@@ -65,20 +66,16 @@ NAMED = {
 """Titles of rules to the ids of findings that they lead to; titles not listed lead to none."""
 
 
-def highest(tables: Tables) -> str | None:
-    """Return the title of the rule that estimates the largest speedup of the longest launch.
-
-    None without rules, or where no rule estimates a speedup of that launch.
-    """
+def ranked(tables: Tables) -> list[str]:
+    """Return the titles of rules that estimate a speedup of the longest launch, largest first."""
     rules = tables["rules"].filter(pl.col("speedup").is_not_null())
     durations = tables["counters"].filter(
         pl.col("metric").cast(pl.String) == "gpu__time_duration.sum"
     )
     longest = durations.sort("value", "launch", descending=[True, False])["launch"].head(1)
-    ranked = rules.filter(pl.col("launch").is_in(longest.implode())).sort(
-        "speedup", descending=True, maintain_order=True
-    )
-    return None if ranked.is_empty() else str(ranked["title"][0])
+    of_longest = rules.filter(pl.col("launch").is_in(longest.implode()))
+    by_speedup = of_longest.sort("speedup", descending=True, maintain_order=True)
+    return [str(title) for title in by_speedup["title"]]
 
 
 def names(title: str, finding: str) -> bool:

@@ -144,7 +144,7 @@ def test_a_bound_predicts_no_gain_and_has_no_error() -> None:
     bound = Answer("a", "dram-bound", ("healthy", "dram-bound"), ("healthy",), 0.0, 0.7)
     fault = Answer("b", "leak", ("leak",), ("healthy",), 0.5, 0.4)
     said = ZOO.exam_table._sentence([bound, fault])
-    assert "first in 1, and at all in 2. At a limit of the GPU (1) it calls" in said
+    assert "first in 1, and at all in 2. Where a part of the GPU is the limit (1) it calls" in said
     assert "Of 1 gains" in said
     assert "off by at most 25 % of what the twin gained, and 1 by 15 % or more" in said
 
@@ -165,13 +165,22 @@ def test_the_page_says_what_is_named_without_each_piece(problem: Problem) -> Non
 def test_the_rules_of_nsight_compute_are_graded_beside_the_diagnosis() -> None:
     shown = ZOO.exam_table._rules(
         [
-            Answer("a", "too-few-blocks", ("too-few-blocks",), ("healthy",), rule="Small Grid"),
-            Answer("b", "uncoalesced", ("uncoalesced",), ("healthy",), rule="Small Grid"),
+            Answer("a", "too-few-blocks", ("too-few-blocks",), ("healthy",), rules=("Small Grid",)),
+            Answer(
+                "b",
+                "uncoalesced",
+                ("uncoalesced",),
+                ("healthy",),
+                rules=("Small Grid", "Uncoalesced Global Accesses"),
+            ),
             Answer("c", "uncoalesced", ("uncoalesced",), ("healthy",)),
         ]
     )
     assert "Of the 2 specimens" in shown
-    assert "leads to the planted bottleneck in 1, the diagnosis in 2" in shown
+    assert (
+        "leads to the planted bottleneck in 1, some rule in 2; the diagnosis names it first in 2"
+        in shown
+    )
 
 
 def test_the_table_of_findings_goes_top_down_and_has_the_range_of_gains(problem: Problem) -> None:
