@@ -262,8 +262,10 @@ import sys
 from pathlib import Path
 from harness.ground import checkout
 from harness.cli import main
+from harness.machine import gpu_lock
 runs = Path(sys.argv.pop(1))
 checkout.runs = lambda: runs
+gpu_lock.FOLDER = runs.parent  # the runs of other tests are not in the way
 main()
 """
 
