@@ -103,11 +103,13 @@ def bounds(least: float, most: float, unit: str) -> str:
     return _with(low if least == most else f"{low} to {high}", shown)
 
 
-def _counts(metric: Measured) -> bool:
-    """Tell whether a metric is a number of things, whole in the rounds that differ the most."""
-    least, most = metric.spread or (0.5, 0.5)
-    things = _NOUN.match(metric.unit) is not None and not metric.timed
-    return things and least != most and all(abs(end - round(end)) < 1e-6 for end in (least, most))
+def _counted(metric: Measured) -> tuple[int, int] | None:
+    """Return the fewest and the most things of a round; None if no round, or none of things."""
+    if metric.spread is None or metric.timed or not _NOUN.match(metric.unit):
+        return None
+    fewest, most = map(round, metric.spread)
+    whole = math.isclose(fewest, metric.spread[0]) and math.isclose(most, metric.spread[1])
+    return (fewest, most) if whole and fewest != most else None
 
 
 def _shown(metric: Measured, *, interval: bool, brackets: bool) -> Markdown:
@@ -119,9 +121,8 @@ def _shown(metric: Measured, *, interval: bool, brackets: bool) -> Markdown:
     places = _places(value, half)
     if not interval or metric.samples < 2:
         return Markdown(_with(number(value), escape(unit)))
-    if metric.spread and _counts(metric):
-        fewest, most = metric.spread
-        return Markdown(between(round(fewest), round(most), metric.unit))
+    if (counted := _counted(metric)) is not None:
+        return Markdown(between(*counted, metric.unit))
     if (spread := shown_spread(metric)) is not None:
         least, most = (end / scale for end in spread)
         return Markdown(_by_process(value, least, most, unit))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from any_shape import CACHE, Multiplier, Problem, build, choose, computes, key, order, plans
+from any_shape import CACHE, Multiplier, Plan, Problem, build, choose, computes, key, order, plans
 from gpt2 import GPT2
 from torch import Tensor, nn
 from work import CASES, Work
@@ -114,11 +114,18 @@ def _multiplier(device: int) -> Multiplier:
     """Return the device's; ValueError if a product's choice is a plan that is no longer there."""
     chosen = choices(device)
     for problem in (each for work in CASES.values() for each in problems(work)):
-        name = chosen.get(key(problem, "bf16"), LIBRARY)
-        if name != LIBRARY and name not in {plan.name for plan in plans(problem)}:
-            what = f"{CHOICES.name}: {key(problem, 'bf16')}: problem 8 has no plan {name}"
-            raise ValueError(f"{what}: run under_load.py on this GPU")
+        _chosen_plan(problem, chosen)
     return Multiplier("bf16", CACHE, tuned=choices(device))
+
+
+def _chosen_plan(problem: Problem, chosen: dict[str, str]) -> Plan | None:
+    """Return the plan that is chosen, None for ``LIBRARY``; ValueError if it is no longer there."""
+    name = chosen.get(key(problem, "bf16"), LIBRARY)
+    plan = next((each for each in plans(problem) if each.name == name), None)
+    if plan is None and name != LIBRARY:
+        what = f"{CHOICES.name}: {key(problem, 'bf16')}: problem 8 has no plan {name}"
+        raise ValueError(f"{what}: run under_load.py on this GPU")
+    return plan
 
 
 def _key(shape: tuple[int, int, int], layout: str) -> str:
@@ -129,9 +136,7 @@ def main() -> None:
     """Compile what the plans chosen for this GPU run."""
     steps, chosen = {}, choices(torch.cuda.current_device())
     for problem in (each for work in CASES.values() for each in problems(work)):
-        name = chosen.get(key(problem, "bf16"))
-        by_name = {plan.name: plan for plan in plans(problem)}
-        step = (by_name.get(name or "") or choose(problem)).step(problem)
+        step = (_chosen_plan(problem, chosen) or choose(problem)).step(problem)
         steps[step.name] = step
     with ThreadPoolExecutor() as pool:
         for built in pool.map(build, steps.values()):

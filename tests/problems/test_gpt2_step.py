@@ -360,6 +360,21 @@ found["small"] *= 1.2
 found["none"] += 1e-3
 assert distance(found, right) < 0.003
 assert abs(worst_distance(found, right) - 0.2) < 1e-6
+
+# A choice that problem 8 no longer has is an error, and not the model's choice instead.
+import products
+first = next(products.problems(next(iter(products.CASES.values()))))
+name = products.key(first, "bf16")
+known = next(iter(products.plans(first)))
+assert products._chosen_plan(first, {name: known.name}).name == known.name
+assert products._chosen_plan(first, {name: products.LIBRARY}) is None
+assert products._chosen_plan(first, {}) is None
+try:
+    products._chosen_plan(first, {name: "gone"})
+except ValueError as error:
+    assert "no plan gone" in str(error)
+else:
+    raise AssertionError("a plan that is gone was taken")
 """
 
 
