@@ -1,13 +1,13 @@
-"""Which calls of ``harness run`` measured a run's cells, or what a claim reads.
+"""Which calls of ``harness run`` measured what a claim reads.
 
 A run that is gone on with may have a claim that its first call did not know. That call saw nothing
 of it, unless it measured one of the claim's cells.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from harness.analysis.metrics import Metrics
+from harness.evidence import calls
 from harness.evidence.provenance import Origin, Provenance
 from harness.problem import needs
 from harness.problem.model import AnyClaim, Problem
@@ -18,37 +18,4 @@ def of_claim(
 ) -> Sequence[Origin]:
     """Return the calls in which the claim's cells began, all where that is not known."""
     spots = needs.uses(problem, [claim], run.target.device)
-    found = of_cells(run, [at for spot in spots for at in metrics.started(*spot)])
-    if found is None:
-        return run.origins
-    times = {call.started for call in found}  # calls of one second are not told apart
-    return [call for call in run.origins if call.started in times]
-
-
-def of_cells(run: Provenance, began: Sequence[float | None]) -> list[Origin] | None:
-    """Return the call in which each cell began, by when it did (seconds since 1970).
-
-    None where that is not known: of no cell, of an earlier harness's cells, and of jobs of a
-    cluster, which run side by side.
-    """
-    calls = [(at, call) for call in run.origins if (at := _seconds(call)) is not None]
-    known = [at for at in began if at is not None]
-    is_known = len(known) == len(began) > 0 and len(calls) == len(run.origins)
-    if not is_known or any(call.job for call in run.origins):
-        return None
-    if min(known) < min(at for at, _ in calls):
-        return None
-    return [_latest(calls, cell) for cell in known]
-
-
-def _latest(calls: Sequence[tuple[float, Origin]], cell: float) -> Origin:
-    """Return the latest of the calls that began before the cell did."""
-    return max((pair for pair in calls if pair[0] <= cell), key=lambda pair: pair[0])[1]
-
-
-def _seconds(call: Origin) -> float | None:
-    """Return when a call began, in whole seconds since 1970, None if it did not say."""
-    try:
-        return datetime.fromisoformat(call.started or "").timestamp()
-    except ValueError:
-        return None
+    return calls.behind(run, [at for spot in spots for at in metrics.started(*spot)])

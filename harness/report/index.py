@@ -5,7 +5,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from harness.evidence import provenance
+from harness.evidence import calls, provenance
 from harness.evidence.provenance import EvidenceProvenance
 from harness.ground import files
 from harness.ground.errors import HarnessError
@@ -144,7 +144,7 @@ def _read(report: Path, place: str, study: Problem | None) -> _Report | None:
 
 def _changed(study: Problem | None, origin: EvidenceProvenance) -> str:
     """Return in words which parts of a study changed since a run, "" for none."""
-    parts = state.changed_since(study, origin.run.origins) if study else []
+    parts = state.changed_since(study, calls.of_evidence(origin)) if study else []
     return state.in_words(parts) if parts else ""
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from harness.analysis.claims import ClaimResult
 from harness.analysis.metrics import Metrics
+from harness.evidence import calls
 from harness.evidence.provenance import EvidenceProvenance, TargetRecord
 from harness.evidence.tables import Tables
 from harness.ground import files
@@ -48,7 +49,7 @@ class Page:
 
         A page with any is stale.
         """
-        return state.changed_since(self.problem, self.provenance.run.origins)
+        return state.changed_since(self.problem, calls.of_evidence(self.provenance))
 
     def in_checkout(self, path: str, fragment: str = "") -> str:
         """Return the target of a link to a file of the checkout."""

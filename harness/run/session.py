@@ -9,7 +9,9 @@ from harness.engines import choose
 from harness.engines.downloads import Downloads
 from harness.engines.engine import Engine, Node
 from harness.engines.options import Options
-from harness.evidence.provenance import Ceilings, Origin, Provenance, RunArguments
+from harness.evidence import calls
+from harness.evidence import provenance as evidence_provenance
+from harness.evidence.provenance import Ceilings, Origin, RunArguments
 from harness.ground import checkout
 from harness.ground.checkout import CHECKOUT
 from harness.ground.errors import UsageError
@@ -300,14 +302,15 @@ def asked(request: Request) -> tuple[Problem, Run | None]:
     resumed = continued.opened(request.resume) if request.resume else None
     problem = manifest.find(checkout.problems(), request.problem)
     if resumed and resumed.report:
-        _check_current(problem, resumed.report, resumed.provenance)
+        _check_current(problem, resumed.report)
     return problem, resumed
 
 
-def _check_current(problem: Problem, report: Path, run: Provenance) -> None:
+def _check_current(problem: Problem, report: Path) -> None:
     """Raise UsageError where the scripts of a report's problem are no longer those of its run."""
-    if run.problem == problem.folder.name and (
-        changed := state.changed_since(problem, run.origins)
+    published = evidence_provenance.load(report / "evidence")
+    if published.run.problem == problem.folder.name and (
+        changed := state.changed_since(problem, calls.of_evidence(published))
     ):
         what = f"the report is stale: since its run {state.in_words(changed)} changed"
         raise UsageError(what, where=report, remedy="make a new run")

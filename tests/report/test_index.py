@@ -1,8 +1,10 @@
 """reports/README.md: a card per study, with its sentence only where the evidence bears it out."""
 
 import shutil
+from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -80,11 +82,11 @@ def test_a_described_claim_that_is_not_borne_out_gets_no_sentence(
     assert "Float8 is" not in (tmp_path / "README.md").read_text()
 
 
-def indexed(problem: Problem, folder: Path, state: dict[str, str] | None) -> str:
-    """Return the index over the kept report, whose run recorded that state."""
+def indexed(problem: Problem, folder: Path, state: dict[str, str] | None, **more: Any) -> str:
+    """Return the index over the kept report, whose run recorded that state and ``more``."""
     report = copied(KEPT, folder)
     known = provenance.load(report / "evidence")
-    recorded = {"sources_sha256": None, "state": state, "resumed": ()}
+    recorded = {"sources_sha256": None, "state": state, "resumed": ()} | more
     run = known.run.model_copy(update=recorded)
     provenance.save(report / "evidence", run, list(known.cells), known.tables)
     publish.render(problem, report)
@@ -98,6 +100,25 @@ def test_a_report_says_what_changed_since_its_run(problem: Problem, tmp_path: Pa
     before = now | {"repro.py": "0" * 16, "capture nsys": "0" * 16}
     text = indexed(problem, tmp_path / "before", before)
     assert " · **stale: since this run repro.py and capture nsys changed**" in text
+
+
+@pytest.mark.parametrize(("late_s", "is_stale"), [(-1, False), (1, True)])
+def test_a_call_whose_cells_all_ran_again_makes_no_report_stale(
+    problem: Problem, late_s: int, is_stale: bool, tmp_path: Path
+) -> None:
+    now = state(problem)
+    known = provenance.load(KEPT / "evidence")
+    first = int(min(cell.started for cell in known.cells))
+    again = known.run.origins[0].model_copy(
+        update={"state": now, "sources_sha256": None, "started": utc(first + late_s)}
+    )
+    before = now | {"repro.py": "0" * 16}
+    calls = {"started": utc(first - 1000), "resumed": (again,)}
+    assert ("stale" in indexed(problem, tmp_path, before, **calls)) == is_stale
+
+
+def utc(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def test_a_report_of_an_unknown_state_is_not_called_stale(problem: Problem, tmp_path: Path) -> None:

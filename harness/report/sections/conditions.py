@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from harness.analysis import calls, reliability
-from harness.evidence import kinds
+from harness.analysis import reliability
+from harness.evidence import calls, kinds
 from harness.evidence.provenance import (
     CellProvenance,
     EngineRecord,

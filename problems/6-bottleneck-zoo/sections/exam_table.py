@@ -73,7 +73,7 @@ def exam_without(page: Page) -> Markdown:
 def _sentence(answers: list[Answer]) -> Markdown:
     right = [answer for answer in answers if answer.right]
     bounds = sum(answer.is_bound for answer in right)
-    alarms = sum(answer.false_alarm for answer in answers)
+    alarms = [f"{each.case}: {each.of_twin[0]}" for each in answers if each.false_alarm]
     undecided = sum(answer.of_twin[:1] == (ABSTAIN,) for answer in answers)
     predicted = [
         (answer.predicted, answer.gained)
@@ -98,12 +98,13 @@ def _sentence(answers: list[Answer]) -> Markdown:
         if bounds
         else ""
     )
-    healthy = len(answers) - alarms - undecided
+    healthy = len(answers) - len(alarms) - undecided
+    which = f" ({escape('; '.join(alarms))})" if alarms else ""
     return Markdown(
         f"Of {len(answers)} specimens the diagnosis names the planted bottleneck first in"
         f" {len(right) - bounds}, and at all in {len(right)}.{limits} It names a bottleneck"
-        f" in **{alarms}** of the healthy twins: it calls {healthy} healthy and leaves {undecided}"
-        f" open.{gain}"
+        f" in **{len(alarms)}** of the healthy twins{which}: it calls {healthy} healthy and"
+        f" leaves {undecided} open.{gain}"
     )
 
 

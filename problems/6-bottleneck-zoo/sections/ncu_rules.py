@@ -28,6 +28,7 @@ NAMED = {
     "Achieved Occupancy": frozenset({"tail-effect", "barrier-imbalance"}),
     "Barrier Stalls": frozenset({"barrier-imbalance"}),
     "Branch Resolving Stalls": frozenset({"warp-divergence"}),
+    "DRAM Global Load Access Pattern": frozenset({"uncoalesced"}),
     "Dispatch Stall Stalls": frozenset({"issue-bound"}),
     "FP32 Non-Fused Instructions": frozenset({"fp32-bound"}),
     "FP64 Non-Fused Instructions": frozenset({"fp64-bound"}),
