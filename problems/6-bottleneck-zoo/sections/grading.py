@@ -248,7 +248,7 @@ PIECES: Mapping[str, Reduced] = {
     "host calls": _without_rows("api_calls"),
     "ranges": _without_rows("ranges"),
     "what memory a copy reads": _without_memory_kinds,
-    "launch shapes": _without_values("gpu_ops", "grid"),
+    "grids on the timeline": _without_values("gpu_ops", "grid"),
     "counters of L1 and shared memory": _without_counters(
         "l1tex__", "smsp__inst_executed_op_shared"
     ),
@@ -257,7 +257,7 @@ PIECES: Mapping[str, Reduced] = {
     "counters of warp stalls": _without_counters("smsp__average_warp", "smsp__pcsamp"),
     "counters of pipes": _without_counters("sm__inst_executed_pipe", "sm__pipe"),
     "counters of instructions": _without_counters("smsp__sass_", "sm__sass_", "sass__"),
-    "the launch's shape": _without_counters("launch__"),
+    "the launch's shape in Nsight Compute": _without_counters("launch__"),
     "the allocator's history": _without_rows(*_HISTORY),
 }
 """Pieces of evidence that a capture may lack, and the tables without them."""

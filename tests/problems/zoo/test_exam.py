@@ -35,7 +35,7 @@ ALARMS = {
 """Twins of the H200's report that are not healthy, and what is named in them."""
 LESS_TOLD = {
     # Of a grid that is not recorded only the time is known, and the kernel fills it.
-    "launch shapes": {HEALTHY},
+    "grids on the timeline": {HEALTHY},
     # The host waits for the copy; of what memory it copies to is not known.
     "what memory a copy reads": {"host-sync"},
 }

@@ -1,4 +1,4 @@
-"""Sum the 32 columns of a tall matrix; the sick twin adds every word to its column in memory.
+"""Sum the 32 columns of a tall matrix; the specimen adds every word to its column in memory.
 
 Work: 2 million rows of 32 fp32 words.
 

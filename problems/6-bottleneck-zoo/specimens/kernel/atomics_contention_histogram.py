@@ -1,4 +1,4 @@
-"""Count keys; the sick twin adds each key to 64 counters in global memory.
+"""Count keys; the specimen adds each key to 64 counters in global memory.
 
 Work: 67 million keys below 64, four a load.
 

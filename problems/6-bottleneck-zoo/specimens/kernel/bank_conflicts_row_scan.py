@@ -1,4 +1,4 @@
-"""Prefix sums of short rows, a thread a row in shared memory; in the sick twin rows share a bank.
+"""Prefix sums of short rows, one thread per row; in the specimen rows share a bank.
 
 Work: 2 million rows of 32 words. A block stages 128 rows, each thread adds up its own, and the
 block writes them back.

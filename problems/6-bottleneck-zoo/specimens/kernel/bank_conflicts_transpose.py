@@ -1,4 +1,4 @@
-"""Transpose a matrix through shared memory; the sick twin reads its tile along a column of banks.
+"""Transpose a matrix through shared memory; the specimen reads its tile along a column of banks.
 
 Work: 16384 × 4096 fp32 words in tiles of 32 × 32, loads and stores both coalesced.
 

@@ -1,4 +1,4 @@
-"""Tasks of unequal cost between barriers; in the sick twin one warp of sixteen has all costly ones.
+"""Tasks of unequal cost between barriers; in the specimen one warp of sixteen has all costly ones.
 
 Work: a block of 16 warps has 256 tasks of 32 words and takes 16 steps; in a step every sixteenth
 task iterates 1024 times, the others 32 times, then the block subtracts its mean.

@@ -1,4 +1,4 @@
-"""A stencil across nine planes; the sick twin reads all nine for each result.
+"""A stencil across nine planes; the specimen reads all nine for each result.
 
 Work: 32 planes of 2048 × 4096 fp32 results, each word the weighted sum of the words above and
 below it in nine neighbouring planes of 32 MB.

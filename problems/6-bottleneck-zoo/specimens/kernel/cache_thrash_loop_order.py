@@ -1,4 +1,4 @@
-"""Sum distances of sixteen queries to all words; the sick twin sweeps the words for each query.
+"""Sum distances of sixteen queries to all words; the specimen sweeps the words for each query.
 
 Work: 512 MB of fp32 words, 5 blocks of 256 threads an SM, 16 bytes a load; a distance is |word -
 query|.

@@ -1,4 +1,4 @@
-"""Sum numbers and their squares; the sick twin reads the numbers once for each.
+"""Sum numbers and their squares; the specimen reads the numbers once for each.
 
 Work: half a GB of fp32 words, summed by 8 blocks of 256 threads an SM, 16 bytes a load.
 

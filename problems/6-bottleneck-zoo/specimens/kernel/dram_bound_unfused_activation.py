@@ -1,4 +1,4 @@
-"""Scale, shift, clamp and add a residual; the sick twin is eager torch, a kernel an operation.
+"""Scale, shift, clamp and add a residual; the specimen is eager torch, one kernel per operation.
 
 Work: 16384 × 4096 fp32 words: relu(x · scale + shift) + residual.
 

@@ -1,4 +1,4 @@
-"""Evaluate a real polynomial at complex points; the sick twin multiplies out every power.
+"""Evaluate a real polynomial at complex points; the specimen multiplies out every power.
 
 Work: 33 million complex fp32 points within a circle of radius 0.9, a polynomial of degree 256.
 

@@ -1,4 +1,4 @@
-"""Evaluate a polynomial of fp32 words; the sick twin's accumulator is a double.
+"""Evaluate a polynomial of fp32 words; the specimen's accumulator is a double.
 
 Work: 32 million fp32 words, a polynomial of degree 256, two words a thread, a result in fp32.
 

@@ -1,4 +1,4 @@
-"""Add up the rows of a table by 64; the sick twin's table lies in pinned memory of the host.
+"""Add up the rows of a table by 64; the specimen's table lies in pinned memory of the host.
 
 Work: a table of 131,072 rows of 1 KB, 128 MiB, that comes from the host, and 16 launches that each
 make 2,048 sums of 64 of its rows, each row once, in a random order of their own.

@@ -1,4 +1,4 @@
-"""Distances in bits to eight code words; the sick twin counts bits one by one.
+"""Distances in bits to eight code words; the specimen counts bits one by one.
 
 Work: 33 million 32-bit words; for each the sum of differing bits over eight code words.
 

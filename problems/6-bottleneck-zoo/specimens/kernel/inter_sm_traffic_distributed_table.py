@@ -1,4 +1,4 @@
-"""Look up rows of a table; in the sick twin each block of a cluster holds an eighth of it.
+"""Look up rows of a table; in the specimen each block of a cluster holds an eighth of it.
 
 Work: 1024 lookups a warp, at random, in a table of 128 rows of 64 words (32 KB); a row's number
 comes from a linear congruential generator.

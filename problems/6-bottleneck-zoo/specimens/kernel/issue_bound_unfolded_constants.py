@@ -1,4 +1,4 @@
-"""Iterate a formula whose constants could be folded; the sick twin's issue slots are full.
+"""Iterate a formula whose constants could be folded; the specimen's issue slots are full.
 
 Work: 32 million fp32 words, 256 steps of v = max(c (a v + b) + d, low), two words a thread.
 

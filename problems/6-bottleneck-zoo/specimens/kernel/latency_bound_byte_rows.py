@@ -1,4 +1,4 @@
-"""Sum rows of bytes, a warp a row; the sick twin's threads load one byte at a time.
+"""Sum rows of bytes, one warp per row; the specimen's threads load one byte at a time.
 
 Work: 33792 rows of 8 KB, 277 MB in all.
 

@@ -1,4 +1,4 @@
-"""Third central moments along random walks; the sick twin keeps all samples in registers.
+"""Third central moments along random walks; the specimen keeps all samples in registers.
 
 Work: 33792 walks of 48 hops through 830 MB of rows of 128 words; a warp follows one walk, each
 lane four columns. The next row's number has to arrive before the next hop. Walks visit each row

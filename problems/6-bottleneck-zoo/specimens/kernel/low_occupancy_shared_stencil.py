@@ -1,4 +1,4 @@
-"""A stencil of nine words; the sick twin stages tiles of 96 KB in shared memory.
+"""A stencil of nine words; the specimen stages tiles of 96 KB in shared memory.
 
 Work: 67 million fp32 words, each the weighted sum of itself and four neighbours a side. A block of
 256 threads stages a tile, two loads a thread at a time, waits, computes, and ends.

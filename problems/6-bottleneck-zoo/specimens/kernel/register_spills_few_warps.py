@@ -1,4 +1,4 @@
-"""Multiply bf16 matrices in Triton; the sick twin's tile is too large for its four warps.
+"""Multiply bf16 matrices in Triton; the specimen's tile is too large for its four warps.
 
 Work: 4096³ in bf16, fp32 accumulators, tiles of 128 × 256, three stages.
 

@@ -1,4 +1,4 @@
-"""Keep 48 moving averages a thread; the sick twin is compiled for too few registers.
+"""Keep 48 moving averages per thread; the specimen is compiled for too few registers.
 
 Work: a million series of 64 samples; each thread runs 48 exponential averages of one series and
 loads eight samples ahead.

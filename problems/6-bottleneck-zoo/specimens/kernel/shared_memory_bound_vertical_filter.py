@@ -1,4 +1,4 @@
-"""Filter the columns of an image from a staged tile; the sick twin reads 65 words a result.
+"""Filter the columns of an image from a staged tile; the specimen reads 65 words a result.
 
 Work: 8192 × 8192 fp32 results, each the weighted sum of 65 words of its column. A block stages 192
 rows of 32 columns and computes 128 rows of results.

@@ -1,4 +1,4 @@
-"""Evaluate a sine series; the sick twin computes every sine by itself.
+"""Evaluate a sine series; the specimen computes every sine by itself.
 
 Work: 32 million fp32 angles; for each the sum of sin(k x) / k for k from 1 to 64.
 

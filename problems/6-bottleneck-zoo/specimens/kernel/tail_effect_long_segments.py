@@ -1,4 +1,4 @@
-"""Sum segments of unequal length, a program each; two long ones outlast the sick twin's others.
+"""Sum segments of unequal length, a program each; two long ones outlast the specimen's others.
 
 Work: 8192 segments of 8192 fp32 words and two of 8 million at their end.
 

@@ -1,7 +1,7 @@
-"""Iterate a formula; the sick twin's grid is eight blocks more than a wave.
+"""Iterate a formula; the specimen's grid is eight blocks more than a wave.
 
 Work: elements of 2048 dependent multiply-adds, 32 for each thread of a wave and of eight blocks
-more. Blocks of 1024 threads; in the sick twin a thread holds its 32 elements in registers, so that
+more. Blocks of 1024 threads; in the specimen a thread holds its 32 elements in registers, so that
 one block fits on an SM.
 
 Gives it away: 1.06 waves: the last eight blocks run alone on eight SMs for as long as the whole

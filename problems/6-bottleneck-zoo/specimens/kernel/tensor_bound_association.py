@@ -1,4 +1,4 @@
-"""Apply two matrices to vectors; the sick twin multiplies the matrices first.
+"""Apply two matrices to vectors; the specimen multiplies the matrices first.
 
 Work: A B V with A and B of 8192 × 8192 and V of 8192 × 1024, in bf16.
 

@@ -1,4 +1,4 @@
-"""Multiply fp32 matrices with torch; the sick twin has its default precision.
+"""Multiply fp32 matrices with torch; the specimen has its default precision.
 
 Work: 4096³ in fp32.
 

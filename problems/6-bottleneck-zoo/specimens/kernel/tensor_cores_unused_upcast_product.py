@@ -1,4 +1,4 @@
-"""Multiply bf16 matrices in Triton; the sick twin converts them to fp32, for exact products.
+"""Multiply bf16 matrices in Triton; the specimen converts them to fp32, for exact products.
 
 Work: 4096³ in bf16, sums in fp32.
 

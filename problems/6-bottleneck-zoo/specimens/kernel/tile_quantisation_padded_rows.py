@@ -1,4 +1,4 @@
-"""Iterate a formula over rows of 1040 words; the sick twin pads a row to the next power of two.
+"""Iterate a formula over rows of 1040 words; the specimen pads a row to the next power of two.
 
 Work: 65536 rows of 1040 fp32 words, 64 steps of v - v³ / 10. A program a row has a block of 2048.
 

@@ -1,4 +1,4 @@
-"""Take inverse roots of matrices of 72 rows; the sick twin's tiles of 64 rows cover 128.
+"""Take inverse roots of matrices of 72 rows; the specimen's tiles of 64 rows cover 128.
 
 Work: 8192 fp32 matrices of 72 × 64; of each element 1 / √x by 32 steps of Newton's method, 4 × 4
 elements a thread.

@@ -1,8 +1,8 @@
-"""Sum a gradient over the batch, as for a bias; the sick twin has one program for 64 columns.
+"""Sum a gradient over the batch, as for a bias; the specimen has one program for 64 columns.
 
 Work: 65536 × 1024 fp32 words, tiles of 32 rows × 64 columns.
 
-Gives it away: a grid of 16 programs on 132 SMs, 0.01 waves, SMs active an eighth of the time.
+Gives it away: a grid of 16 programs on 132 SMs, 0.02 waves, SMs active an eighth of the time.
 Quiet: loads are coalesced; programs have equal work; DRAM, L2 and arithmetic are nearly idle on
 the whole GPU; atomics are 1024 a launch.
 

@@ -1,4 +1,4 @@
-"""Sum eight long rows; the sick twin has a block a row.
+"""Sum eight long rows; the specimen has one block per row.
 
 Work: 8 rows of 8 million fp32 words, 16 bytes a load.
 

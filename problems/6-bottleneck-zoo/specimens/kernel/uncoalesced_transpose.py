@@ -1,4 +1,4 @@
-"""Transpose a matrix; the sick twin's stores are a whole row apart.
+"""Transpose a matrix; the specimen's stores are a whole row apart.
 
 Work: 8192 × 8192 fp32 words, each read once and written once. Block of 32 × 8 threads a tile of 32
 × 32.

@@ -1,4 +1,4 @@
-"""Add the transpose of a matrix; the sick twin's programs read it a column at a time.
+"""Add the transpose of a matrix; the specimen's programs read it a column at a time.
 
 Work: 8192 × 8192 fp32 words, C = A + Bᵀ. A program computes 1024 words of a row of C.
 

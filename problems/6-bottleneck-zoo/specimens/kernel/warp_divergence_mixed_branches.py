@@ -1,4 +1,4 @@
-"""Give each channel of interleaved pixels its own curve; in the sick twin lanes are channels.
+"""Give each channel of interleaved pixels its own curve; in the specimen lanes are channels.
 
 Work: 32 million fp32 words, four channels a pixel; each channel iterates another formula 64 times.
 

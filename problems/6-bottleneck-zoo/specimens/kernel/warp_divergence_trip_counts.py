@@ -1,8 +1,8 @@
-"""Iterate items different numbers of times; in the sick twin every warp waits for its longest item.
+"""Iterate items different numbers of times; in the specimen every warp waits for its longest item.
 
 Work: 32 million items, 1024 a block; one of sixteen, at random, takes 512 steps, the others 16.
 
-Gives it away: few threads active an instruction (about 3 of 32): the others have finished their
+Gives it away: few threads active per instruction (4 or 5 of 32): the others have finished their
 item and wait for a lane with a long one.
 Quiet: the loop has one path only; loads and stores are coalesced; warps wait for arithmetic, not
 for memory; there is no barrier that warps wait at.

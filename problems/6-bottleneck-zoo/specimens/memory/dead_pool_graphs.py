@@ -1,4 +1,4 @@
-"""Keep CUDA graphs of 6 batch sizes, replay one; the sick twin gives each graph its own pool.
+"""Keep CUDA graphs of 6 batch sizes, replay one; the specimen gives each graph its own pool.
 
 Work: a layer of 4096 → 16384 → 4096 in bf16 on 2,048 rows, replayed from the graph of that size.
 

@@ -1,4 +1,4 @@
-"""Keep 16 small results and drop 16 large ones; the sick twin allocates them in turn.
+"""Keep 16 small results and drop 16 large ones; the specimen allocates them in turn.
 
 Work: 16 results of 16 MiB that are kept, 16 intermediates of 48 MiB that are not, then one buffer
 of 512 MiB, in all of which words are summed.

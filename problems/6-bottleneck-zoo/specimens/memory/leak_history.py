@@ -1,4 +1,4 @@
-"""Train a layer and keep its losses; the sick twin keeps each loss with its graph.
+"""Train a layer and keep its losses; the specimen keeps each loss with its graph.
 
 Work: 8 forward and backward passes of a layer of 1024² on 256 rows, and a list of the losses.
 

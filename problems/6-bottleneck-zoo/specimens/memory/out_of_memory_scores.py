@@ -1,4 +1,4 @@
-"""Attend over 8,192 tokens in 3.5 GB; the sick twin first tries to hold all scores at once.
+"""Attend over 8,192 tokens in 3.5 GB; the specimen first tries to hold all scores at once.
 
 Work: attention of 16 heads over 8,192 tokens, in bf16, by a process that may reserve 3.5 GB.
 

@@ -1,4 +1,4 @@
-"""Compute the loss of 4,096 tokens over a vocabulary; the sick twin holds all logits at once.
+"""Compute the loss of 4,096 tokens over a vocabulary; the specimen holds all logits at once.
 
 Work: cross-entropy of 4,096 rows of 1,024 bf16 words against a head of 131,072 rows.
 

@@ -1,4 +1,4 @@
-"""Send tokens to 8 experts on 2 GPUs and back, 4 layers; the sick twin's hot experts share a GPU.
+"""Send tokens to 8 experts on 2 GPUs and back, 4 layers; the specimen's hot experts share a GPU.
 
 Work: 16,384 tokens of 1,024 bf16 words, half of them on each GPU; in each of 4 layers every token
 goes to one of 8 experts (two products, 65,536 words between them), and back. Four experts are hot,

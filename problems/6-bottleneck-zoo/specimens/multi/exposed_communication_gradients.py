@@ -1,4 +1,4 @@
-"""Sum the gradients of 12 layers over 2 GPUs; the sick twin sums them after the backward pass.
+"""Sum the gradients of 12 layers over 2 GPUs; the specimen sums them after the backward pass.
 
 Work: 12 layers' gradients of 8192² bf16 words, each made by a product, summed over the GPUs.
 

@@ -1,4 +1,4 @@
-"""Pass a batch 4 times through layers on two GPUs in turn; the sick twin's batch is one piece.
+"""Pass a batch 4 times through layers on two GPUs in turn; the specimen's batch is one piece.
 
 Work: 4,096 rows of 8,192 bf16 words, 4 passes through 8 products, of which the first 4 are on one
 GPU and the last 4 on the other. A pass needs the result of the one before, as a decoder's token

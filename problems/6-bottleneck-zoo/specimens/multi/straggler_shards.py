@@ -1,4 +1,4 @@
-"""Multiply 20 batches on 2 GPUs and sum the results; the sick twin's shards are uneven.
+"""Multiply 20 batches on 2 GPUs and sum the results; the specimen's shards are uneven.
 
 Work: 20 batches of 32,768 rows of 4,096 bf16 words, their rows shared between 2 GPUs, each product
 reduced to a row and summed over the GPUs.
@@ -17,7 +17,7 @@ from torch import Tensor
 
 BATCHES = 20
 UNEVEN = 0.75
-"""Part of the rows that the first GPU gets in the sick twin."""
+"""Part of the rows that the first GPU gets in the specimen."""
 
 
 def inputs(device: str, rows: int, side: int) -> Inputs:

@@ -1,4 +1,4 @@
-"""Move 8 million pendulums in 60 updates; the sick twin empties the allocator's cache after each.
+"""Move 8 million pendulums in 60 updates; the specimen empties the allocator's cache after each.
 
 Work: 60 times x - sin(x) / 64 of 32 MiB of fp32 words, each update with an intermediate as large.
 

@@ -1,4 +1,4 @@
-"""Smooth a signal 20 times; the sick twin gets the workspace of each pass from the driver.
+"""Smooth a signal 20 times; the specimen gets the workspace of each pass from the driver.
 
 Work: 20 passes over 64 MiB of fp32 words: copy the signal to a workspace, then average neighbours.
 

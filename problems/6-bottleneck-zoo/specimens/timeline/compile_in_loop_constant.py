@@ -1,9 +1,9 @@
-"""Scale 4 vectors by different factors; the sick twin compiles each factor into its kernel.
+"""Scale 4 vectors by different factors; the specimen compiles each factor into its kernel.
 
 Work: 4 vectors of 16 Mi fp32 words, each scaled by a factor that changes with every step.
 
-Gives it away: the host is in no CUDA call for a large part of a second while NVRTC compiles, then
-in cuModuleLoadData; the GPU is idle for nearly all of the step, and each kernel runs once.
+Gives it away: the host is in no CUDA call for tens of milliseconds while NVRTC compiles, then in
+cuModuleLoadData; the GPU is idle for nearly all of the step, and each kernel runs once.
 Quiet: nothing is copied, allocated or waited for; the four kernels take microseconds.
 
 Healthy: the factor is an argument.

@@ -1,4 +1,4 @@
-"""Send 16 batches of bytes to the GPU and transform each; the sick twin sends them as fp32.
+"""Send 16 batches of bytes to the GPU and transform each; the specimen sends them as fp32.
 
 Work: 16 batches of 16 Mi values from 0 to 255, in pinned memory, each value made a number between 0
 and 1 and multiplied by a weight of 2048 x 768; a second stream copies the next batch meanwhile.

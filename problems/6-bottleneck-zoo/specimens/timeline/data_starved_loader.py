@@ -1,4 +1,4 @@
-"""Train on batches from a DataLoader; the sick twin's loader has no workers.
+"""Train on batches from a DataLoader; the specimen's loader has no workers.
 
 Work: 24 batches of 128 samples, each sample sorted by the dataset as a stand-in for decoding, and
 64 products with a matrix of 4096² for each batch.

@@ -1,4 +1,4 @@
-"""Replay 20 layers from a CUDA graph; the sick twin's graph is all that the timeline shows.
+"""Replay 20 layers from a CUDA graph; the specimen's graph is all that the timeline shows.
 
 Work: 20 layers of 4096 → 4096 on 4,096 bf16 rows with an activation.
 

@@ -1,4 +1,4 @@
-"""Train a layer and log every update; the sick twin formats its log between updates.
+"""Train a layer and log every update; the specimen formats its log between updates.
 
 Work: 40 updates of a 3072² linear layer by a fixed gradient, and a JSON record of 4,000 numbers for
 each update, none of which comes from the GPU.

@@ -1,4 +1,4 @@
-"""Multiply matrices while Python plans the next product; the sick twin plans between launches.
+"""Multiply matrices while Python plans the next product; the specimen plans between launches.
 
 Work: 24 products of 4096² bf16 matrices. Before each, the host orders 800 requests by length, a
 plan that only says by how much the product is scaled.

@@ -1,6 +1,6 @@
-"""Sum the losses of 40 small layers; the sick twin fetches each loss as a Python number.
+"""Sum the losses of 40 small layers; the specimen fetches each loss as a Python number.
 
-Work: 40 times a layer of 1024 × 1024 on 1,024 rows, its squared output summed.
+Work: 40 times a layer of 1024 × 1024 on 1,024 rows, its squared output averaged.
 
 Gives it away: a device-to-host copy of 4 bytes and a wait in each of 40 iterations, and the GPU
 idle right after each, until the host has launched again.

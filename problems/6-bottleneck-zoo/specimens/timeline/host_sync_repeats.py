@@ -1,4 +1,4 @@
-"""Pool ragged sequences 60 times; the sick twin lets torch count the tokens, which the host awaits.
+"""Pool ragged sequences 60 times; the specimen lets torch count the tokens, which the host awaits.
 
 Work: 60 rounds in which 16,384 rows of 1,024 fp32 words are repeated for the 1 to 3 tokens of their
 sequence, weighted token by token, and summed.

@@ -1,4 +1,4 @@
-"""Apply a scale and shift 600 times to a small vector; the sick twin launches a kernel for each.
+"""Apply a scale and shift 600 times to a small vector; the specimen launches a kernel for each.
 
 Work: 65,536 fp32 words, 600 times x ← 0.999 x + b. Every application needs the one before.
 

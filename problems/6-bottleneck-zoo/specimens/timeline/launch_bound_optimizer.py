@@ -1,4 +1,4 @@
-"""Update 300 small parameters by SGD with momentum; the sick twin updates them one by one.
+"""Update 300 small parameters by SGD with momentum; the specimen updates them one by one.
 
 Work: 300 parameters of 1 MiB of fp32 words with gradients and momenta, four updates a step.
 

@@ -1,4 +1,4 @@
-"""Train rows of 4 embedding tables; the sick twin updates every row of the tables.
+"""Train rows of 4 embedding tables; the specimen updates every row of the tables.
 
 Work: 4 tables of 8,388,608 rows of 64 fp32 words, of which a step looks up 4,096 rows each, others
 every time; four steps of SGD, beside 14 matrix products a step.

@@ -1,10 +1,10 @@
-"""Send 12 batches to the GPU and transform each; the sick twin's batches lie in pageable memory.
+"""Send 12 batches to the GPU and transform each; the specimen's batches lie in pageable memory.
 
 Work: 12 batches of 32 MiB, each multiplied by a weight of 2048²; a second stream copies the next
 batch during the product.
 
-Gives it away: host-to-device copies whose host side is pageable take most of the step, at a few
-GB/s, and the host is in cudaMemcpyAsync for as long.
+Gives it away: host-to-device copies whose host side is pageable take most of the step, at a
+fraction of PCIe's rate, and the host is in cudaMemcpyAsync for as long.
 Quiet: the GPU reads "busy" while it copies, but kernels run for a small part; few launches.
 
 Healthy: the batches lie in pinned memory.

@@ -1,10 +1,10 @@
-"""Compute 16 results and fetch each; the sick twin fetches them into pageable memory.
+"""Compute 16 results and fetch each; the specimen fetches them into pageable memory.
 
 Work: 16 products of 2048² fp32 matrices, each result of 16 MiB copied to the host on a second
 stream.
 
-Gives it away: device-to-host copies whose host side is pageable, at a few GB/s; the host waits in
-each, so products start only when the copy before has ended.
+Gives it away: device-to-host copies whose host side is pageable, at a fraction of PCIe's rate; the
+host waits in each, so products start only when the copy before has ended.
 Quiet: 16 kernels and 16 copies: launches cost nothing, and the copies are large, not a flag's
 bytes.
 

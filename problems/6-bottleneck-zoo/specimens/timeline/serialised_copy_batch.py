@@ -1,4 +1,4 @@
-"""Send 16 pinned batches to the GPU and transform each; the sick twin's copies share its stream.
+"""Send 16 pinned batches to the GPU and transform each; the specimen's copies share its stream.
 
 Work: 16 batches of 64 MiB from pinned memory, each multiplied by a weight of 2048².
 

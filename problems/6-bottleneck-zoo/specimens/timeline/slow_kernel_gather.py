@@ -1,4 +1,4 @@
-"""Sum the gradients of gathered rows; the sick twin gathers by table[index].
+"""Sum the gradients of gathered rows; the specimen gathers by table[index].
 
 Work: 4 gathers of 2,097,152 rows of 64 fp32 words out of a table of 65,536 rows, a quarter of them
 from its first 16 rows, and their backward.

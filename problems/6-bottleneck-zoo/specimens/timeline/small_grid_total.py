@@ -1,4 +1,4 @@
-"""Add up a vector 8 times; the sick twin's kernel is one block.
+"""Add up a vector 8 times; the specimen's kernel is one block.
 
 Work: 8 sums of 67,108,864 words of 4 bytes, 256 MiB.
 

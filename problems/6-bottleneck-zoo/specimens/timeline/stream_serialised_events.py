@@ -1,4 +1,4 @@
-"""Run 4 independent chains on 4 streams; the sick twin lets each stream wait for the one before.
+"""Run 4 independent chains on 4 streams; the specimen lets each stream wait for the one before.
 
 Work: 4 chains of 8 running logarithms of summed exponentials along 16 rows of 131,072 fp32 words. A
 row is scanned by one block, so a scan leaves nearly all multiprocessors idle.
