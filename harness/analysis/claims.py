@@ -4,12 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from harness.analysis import advice, calls
+from harness.analysis import advice
 from harness.analysis.measured import Measured
 from harness.analysis.metrics import Metrics
 from harness.analysis.verdict import TESTED, Verdict, meets, verdict
-from harness.evidence.provenance import Provenance
-from harness.problem import started
+from harness.evidence import calls
+from harness.evidence.provenance import Origin, Provenance
+from harness.problem import needs, started
 from harness.problem.fields import Device
 from harness.problem.model import Advice, AnyClaim, BoundClaim, Place, Problem
 
@@ -77,11 +78,23 @@ def of_run(problem: Problem, metrics: Metrics, run: Provenance) -> list[ClaimRes
     It tests the claims that each call began with that measured something of theirs.
     """
     known = started.started(problem)
-    began = {claim.id: calls.of_claim(problem, claim, metrics, run) for claim in problem.claims}
+    began = {claim.id: calls_behind(problem, claim, metrics, run) for claim in problem.claims}
     untested = {name: started.changed(name, known[name], of) for name, of in began.items()}
     words = {name: started.worded(name, known[name], of) for name, of in began.items()}
     results = judge(problem, metrics, run.target.device, untested)
     return [replace(result, worded=words[result.claim.id]) for result in results]
+
+
+def calls_behind(
+    problem: Problem, claim: AnyClaim, metrics: Metrics, run: Provenance
+) -> Sequence[Origin]:
+    """Return the calls in which the claim's cells began, all where that is not known.
+
+    A run that is gone on with may have a claim that its first call did not know. That call saw
+    nothing of it, unless it measured one of the claim's cells.
+    """
+    spots = needs.uses(problem, [claim], run.target.device)
+    return calls.behind(run, [at for spot in spots for at in metrics.started(*spot)])
 
 
 def judge(

@@ -76,14 +76,13 @@ def _published(
     Cells named in ``but`` are left out: the run itself has them.
     """
     parts: dict[str, list[pl.DataFrame]] = {name: [] for name in evidence.SCHEMAS}
-    if run.report is None:
+    if run.report is None or run.reported is None:
         return parts, []
-    held = run.report / "evidence"
-    for name, rows in evidence.load(held).items():
+    for name, rows in evidence.load(run.report / "evidence").items():
         kept = rows.filter(~rows["cell"].is_in(but))
         if kept.height and name != "ceilings":  # which are the calls'
             parts[name].append(kept)
-    return parts, [cell for cell in provenance.load(held).cells if cell.cell not in but]
+    return parts, [cell for cell in run.reported.cells if cell.cell not in but]
 
 
 def _newest(run: run_folder.Run) -> list[tuple[Path, CellRecord]]:

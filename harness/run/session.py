@@ -10,7 +10,6 @@ from harness.engines.downloads import Downloads
 from harness.engines.engine import Engine, Node
 from harness.engines.options import Options
 from harness.evidence import calls
-from harness.evidence import provenance as evidence_provenance
 from harness.evidence.provenance import Ceilings, Origin, RunArguments
 from harness.ground import checkout
 from harness.ground.checkout import CHECKOUT
@@ -301,19 +300,19 @@ def asked(request: Request) -> tuple[Problem, Run | None]:
         raise UsageError("--jobs has to be at least 1")
     resumed = continued.opened(request.resume) if request.resume else None
     problem = manifest.find(checkout.problems(), request.problem)
-    if resumed and resumed.report:
-        _check_current(problem, resumed.report)
+    if resumed:
+        _check_current(problem, resumed)
     return problem, resumed
 
 
-def _check_current(problem: Problem, report: Path) -> None:
-    """Raise UsageError where the scripts of a report's problem are no longer those of its run."""
-    published = evidence_provenance.load(report / "evidence")
-    if published.run.problem == problem.folder.name and (
-        changed := state.changed_since(problem, calls.of_evidence(published))
-    ):
+def _check_current(problem: Problem, run: Run) -> None:
+    """Raise UsageError where a script changed since the cells of the run's report were measured."""
+    reported = run.reported
+    if reported is None or reported.run.problem != problem.folder.name:
+        return
+    if changed := state.changed_since(problem, calls.of_evidence(reported)):
         what = f"the report is stale: since its run {state.in_words(changed)} changed"
-        raise UsageError(what, where=report, remedy="make a new run")
+        raise UsageError(what, where=run.report, remedy="make a new run")
 
 
 def _of_one_model(target: Target) -> None:

@@ -23,7 +23,13 @@ from pathlib import Path
 
 from harness.evidence import provenance as evidence
 from harness.evidence.cell_record import Artifact, CellRecord
-from harness.evidence.provenance import VERSION, Origin, Provenance, TargetRecord
+from harness.evidence.provenance import (
+    VERSION,
+    EvidenceProvenance,
+    Origin,
+    Provenance,
+    TargetRecord,
+)
 from harness.evidence.record import read
 from harness.ground import files
 from harness.ground.errors import CaptureError, EvidenceError, StoreError
@@ -146,11 +152,14 @@ class Run:
         return folder if folder.is_dir() else None
 
     @cached_property
+    def reported(self) -> EvidenceProvenance | None:
+        """Return where the report's evidence comes from, None if the run goes on from no report."""
+        return evidence.load(self.report / "evidence") if self.report else None
+
+    @cached_property
     def published(self) -> frozenset[str]:
         """Return the names of the cells that ran well by the report that the run goes on from."""
-        if self.report is None:
-            return frozenset()
-        cells = evidence.load(self.report / "evidence").cells
+        cells = self.reported.cells if self.reported else ()
         return frozenset(cell.cell for cell in cells if cell.status == "ok")
 
     def records(self) -> Iterator[tuple[Path, CellRecord]]:

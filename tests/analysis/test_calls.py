@@ -1,26 +1,25 @@
 """Which calls of a run measured what a claim reads."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from harness.analysis import calls
+from harness.analysis.claims import calls_behind
 from harness.analysis.metrics import Metrics
 from harness.evidence import tables as evidence
 from harness.evidence.provenance import Provenance
 from harness.problem import manifest
 from tests.support.manifests import GOOD, written
-from tests.support.origins import origin
+from tests.support.origins import origin, utc
 
 FIRST, SECOND, THIRD = 1_700_000_000, 1_700_001_000, 1_700_002_000
 
 
 def call(began: float | None, **more: Any) -> dict[str, Any]:
-    told = None if began is None else f"{datetime.fromtimestamp(began, UTC):%Y-%m-%dT%H:%M:%SZ}"
+    told = None if began is None else utc(began)
     return origin(started=told, **more).as_json()
 
 
@@ -40,7 +39,7 @@ def measured(
     }
     first, *further = began
     run = Provenance.model_validate(first | {"version": 1, "id": "1", "resumed": further})
-    found = calls.of_claim(problem, problem.claims[0], Metrics(problem, tables), run)
+    found = calls_behind(problem, problem.claims[0], Metrics(problem, tables), run)
     return [at for at, each in enumerate(run.origins) if any(each is one for one in found)]
 
 

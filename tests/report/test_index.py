@@ -1,7 +1,6 @@
 """reports/README.md: a card per study, with its sentence only where the evidence bears it out."""
 
 import shutil
-from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from harness.problem.model import Bound, Card, Problem
 from harness.problem.started import started
 from harness.problem.state import state
 from harness.report import card, index, publish
+from tests.support.origins import utc
 from tests.support.paths import ROOT
 from tests.support.reports import KEPT, copied, kept_study
 
@@ -115,10 +115,6 @@ def test_a_call_whose_cells_all_ran_again_makes_no_report_stale(
     before = now | {"repro.py": "0" * 16}
     calls = {"started": utc(first - 1000), "resumed": (again,)}
     assert ("stale" in indexed(problem, tmp_path, before, **calls)) == is_stale
-
-
-def utc(seconds: float) -> str:
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def test_a_report_of_an_unknown_state_is_not_called_stale(problem: Problem, tmp_path: Path) -> None:

@@ -3,8 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from harness.analysis import calls
-from harness.analysis.claims import ClaimResult
+from harness.analysis.claims import ClaimResult, calls_behind
 from harness.analysis.scope import scope
 from harness.analysis.units import counted
 from harness.analysis.verdict import TESTED
@@ -112,7 +111,7 @@ def _since(page: Page) -> str:
 
 def _stands_since(page: Page, claim: AnyClaim) -> str:
     """Return since when a claim stands, by the first call that measured for it; "" if none says."""
-    measuring = calls.of_claim(page.problem, claim, page.metrics, page.provenance.run)
+    measuring = calls_behind(page.problem, claim, page.metrics, page.provenance.run)
     begun = next((call.claims for call in measuring if call.claims), {})
     return begun[claim.id].since or "the run" if claim.id in begun else ""
 

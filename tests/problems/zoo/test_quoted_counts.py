@@ -40,6 +40,12 @@ def test_the_table_of_sets_has_the_counts_of_their_verdicts() -> None:
     assert rows[: len(SETS)] == [counted(name) for name in SETS]
 
 
+def test_the_first_screen_has_the_newest_sets_count() -> None:
+    first, _ = counted(SETS[0])
+    screen, _, _ = (STUDY / "worklog.md.j2").read_text().partition("\n## ")
+    assert f"it names the fault first in {first};" in screen
+
+
 def test_the_card_has_the_newest_sets_count_and_the_exams() -> None:
     card = manifest.load(STUDY).card
     assert card

@@ -1,4 +1,4 @@
-"""Filter the columns of an image from a staged tile; the specimen reads 65 words a result.
+"""Filter the columns of an image from a staged tile; the specimen reads 65 words per result.
 
 Work: 8192 × 8192 fp32 results, each the weighted sum of 65 words of its column. A block stages 192
 rows of 32 columns and computes 128 rows of results.
@@ -9,7 +9,7 @@ Quiet: the fma pipe is at a quarter; DRAM is far from its ceiling; loads are coa
 is full.
 
 Healthy: a thread computes sixteen neighbouring results at once, so each word it reads serves
-sixteen: 5 words a result. Issue slots and the fma pipe are the busiest then.
+sixteen: 5 words per result. Issue slots and the fma pipe are the busiest then.
 """
 
 from pathlib import Path

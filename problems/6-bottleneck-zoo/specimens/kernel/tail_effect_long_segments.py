@@ -1,4 +1,4 @@
-"""Sum segments of unequal length, a program each; two long ones outlast the specimen's others.
+"""Sum segments of unequal length, one program each; two long ones outlast the specimen's others.
 
 Work: 8192 segments of 8192 fp32 words and two of 8 million at their end.
 
@@ -7,8 +7,8 @@ others have ended, so most SMs are idle for most of the kernel, though the grid 
 Quiet: loads are coalesced; the grid is large; while all SMs work, DRAM is near its ceiling, and
 over the whole kernel no unit is.
 
-Healthy: segments are cut into pieces of 8192 words, a program each, which add to their segment's
-sum.
+Healthy: segments are cut into pieces of 8192 words, one program for each, which add to their
+segment's sum.
 """
 
 import torch

@@ -2,7 +2,7 @@
 
 Work: 32 million fp32 words, four channels a pixel; each channel iterates another formula 64 times.
 
-Gives it away: 8 of 32 threads active an instruction, and a branch that splits every warp in four.
+Gives it away: 8 of 32 threads active per instruction, and a branch that splits every warp in four.
 Quiet: loads and stores are coalesced; the four loops have equal lengths, so no lane waits for a
 longer one; DRAM is far from its ceiling.
 

@@ -1,4 +1,4 @@
-// x <- decay x + b, in place: the sick twin once a launch, the healthy twin TIMES times.
+// x <- decay x + b, in place: the specimen once per launch, its twin TIMES times.
 #ifdef SICK
 constexpr int TIMES = 1;
 #else
