@@ -80,6 +80,11 @@ def in_full(metric: Measured) -> Markdown:
     return Markdown(f"{_with(value, escape(unit))} [{low}, {high}]")
 
 
+def deciding(metric: Measured) -> Markdown:
+    """Return a metric with the interval that decides, also where its processes would stand."""
+    return in_full(metric) if shown_spread(metric) else measured(metric)
+
+
 def between(least: float, most: float, unit: str) -> str:
     """Return two values of a metric in words: "241 to 337 tok/s", "333 µs to 1.64 ms".
 

@@ -23,10 +23,12 @@ from harness.analysis.verdict import (
 from harness.problem.model import Bound, Problem
 from harness.report.columns import DASH
 from harness.report.escape import Markdown
-from harness.report.numbers import between, bounds, in_full, measured, shown_spread
+from harness.report.numbers import between, bounds, deciding, in_full, measured, shown_spread
 
 _FAILED: tuple[Verdict, ...] = ("refuted", "tie", "undecided")
 _UNTESTED: tuple[Verdict, ...] = ("described", "not measured")
+_UNTOLD = 1000.0
+"""An interval whose ends differ by more than this factor tells a reader nothing by its ends."""
 _TO_SPARE = f", {100 * THRESHOLD:g} % to spare"
 
 
@@ -58,6 +60,8 @@ def hidden(result: ClaimResult) -> str:
     margin = f"less than {100 * THRESHOLD:g} %"
     if (side := place(judged, bound, sampled=False)) != "undecided":
         return f"{margin} to spare" if side == "inside" else f"missed by {margin}"
+    if judged[1] > _UNTOLD * judged[0] > 0:
+        return "processes differ too much for an interval"
     ends = between(*judged, value.unit)
     if value.clock_factor > 1:
         return f"widened for clocks or GPUs to {ends}"
@@ -242,7 +246,7 @@ def _against(problem: Problem, gain: Gain) -> str:
     if gain.standing == "unknown" and gain.verdict == "undecided":
         return f"not comparable with {label}"
     if gain.standing == "tie" and gain.verdict == "tie":
-        return f"not told apart from {label}: {measured(gain.lead)}"
+        return f"not told apart from {label}: {deciding(gain.lead)}"
     if gain.standing == "described" and not is_described(gain.gain):
         return f"{label} was measured in {_few(gain.lead)}"
     return ""

@@ -6,7 +6,16 @@ import pytest
 
 from harness.analysis.measured import Measured
 from harness.report.columns import NOT_MEASURED
-from harness.report.numbers import between, bounds, in_cell, in_full, measured, number, size
+from harness.report.numbers import (
+    between,
+    bounds,
+    deciding,
+    in_cell,
+    in_full,
+    measured,
+    number,
+    size,
+)
 
 
 def printed(unit: str, value: float, low: float, high: float, samples: int = 5) -> str:
@@ -110,6 +119,14 @@ def test_a_bound_is_in_the_unit_of_the_values(
 def test_in_full_the_ends_have_four_digits() -> None:
     close = Measured("%", 101.27, 100.2, 102.4, rounds=5, samples=5)
     assert (in_cell(close), in_full(close)) == ("101 ± 1%", "101.3% [100.2, 102.4]")
+
+
+def test_what_decides_is_the_interval_also_where_it_is_wide() -> None:
+    wide = Measured("×", 1.909, 0.9374, 3.887, rounds=5, samples=5, spread=(1.42, 2.89))
+    assert measured(wide) == "1.91× (1.42 to 2.89)"
+    assert deciding(wide) == "1.909× [0.9374, 3.887]"
+    narrow = Measured("×", 2.1, 2.0, 2.2, rounds=5, samples=5)
+    assert deciding(narrow) == measured(narrow)
 
 
 def test_two_processes_have_their_values_and_no_interval() -> None:

@@ -11,7 +11,7 @@ from harness.problem import needs
 from harness.problem.model import Problem
 from harness.report import verdicts
 from harness.report.escape import Markdown, escape, prose, table
-from harness.report.numbers import measured
+from harness.report.numbers import deciding, measured
 from harness.report.page import Page
 from harness.report.sections.claims import link, named
 from harness.report.sections.details import details
@@ -197,14 +197,14 @@ def _standing(gain: Gain) -> str:
     """Return how far the alternative is behind, if it is, where there is a ratio."""
     if gain.lead.value is None:
         return "not comparable"
-    word = "behind by"
+    word, lead = "behind by", measured(gain.lead)
     if gain.standing == "tie":
         equal = all(abs(end - 1) <= THRESHOLD for end in judged_ends(gain.lead))
-        word = "tie," if equal else "not told apart,"
+        word, lead = "tie," if equal else "not told apart,", deciding(gain.lead)
         if not equal and _is_apart(gain.lead):
             word = "not told apart at all clocks seen,"
     ahead = gain.standing == "described" and gain.lead.value < 1
-    return f"ahead by {measured(gain.behind)}" if ahead else f"{word} {measured(gain.lead)}"
+    return f"ahead by {measured(gain.behind)}" if ahead else f"{word} {lead}"
 
 
 def _is_apart(ratio: Measured) -> bool:

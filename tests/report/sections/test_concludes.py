@@ -81,11 +81,20 @@ def test_a_claim_that_is_undecided_gives_what_was_measured_and_its_bound(
         ((0.45, 0.55), (0.48, 0.53), 1.0, ""),
         ((0.1, 0.9), (0.40, 0.45), 1.0, "; its interval is 0.1 to 0.9×"),
         ((0.1, 0.9), (0.40, 0.60), 1.0, ""),
+        ((2e-5, 40), (0.40, 0.45), 1.0, "; processes differ too much for an interval"),
         ((0.40, 0.49), (0.42, 0.47), 1.1, "; widened for clocks or GPUs to 0.364 to 0.539×"),
         ((0.40, 0.498), (0.42, 0.49), 1.0, "; less than 1 % to spare"),
         ((0.502, 0.6), (0.51, 0.59), 1.0, "; missed by less than 1 %"),
     ],
-    ids=["seen", "behind the spread", "seen in the spread", "clocks", "spare", "missed"],
+    ids=[
+        "seen",
+        "behind the spread",
+        "seen in the spread",
+        "too wide",
+        "clocks",
+        "spare",
+        "missed",
+    ],
 )
 def test_an_undecided_verdict_says_what_its_value_does_not_show(
     example: Problem,
