@@ -44,9 +44,9 @@ def from_one_gpu(page: Page, variant: VariantName, cases: Sequence[CaseName]) ->
     missed, met = ([way for way in ways if way.misses(goal) is far] for far in (True, False))
     named = ", ".join(code(way.name) for way in missed) or "none"
     return Markdown(
-        f"{table(head, rows, whole=True)}\n\nMissed by more than {goal:g} % from that share: "
-        f"{named}. Own work that differs from it costs them {_costs(missed)} points of error, "
-        f"the others {_costs(met)}."
+        f"{table(head, rows, whole=True)}\n\nPredicted from that share, these ways are off by more "
+        f"than {goal:g} %: {named}. With own work in its place their errors are smaller by "
+        f"{_costs(missed)} points, those of the others by {_costs(met)}."
     )
 
 

@@ -116,7 +116,7 @@ def _margins(answers: list[Answer]) -> Markdown:
     nearest = min(known, key=lambda case: known[case])
     return Markdown(
         " Thresholds are shares of measured ceilings, or stand with their source in the code, and"
-        " were set with these specimens in sight. A specimen lies beyond the threshold that names"
+        " were set with these specimens at hand. A specimen lies beyond the threshold that names"
         f" it by {100 * median(known.values()):.0f} % in the median; the nearest,"
         f" {escape(nearest)}, by {100 * known[nearest]:.0f} %."
     )

@@ -39,7 +39,7 @@ def test_every_split_way_has_a_row_with_both_errors(report: Page) -> None:
         part / (whole / 2) for part, whole in zip(parts, wholes, strict=True)
     )
     assert f"`train-by-naive` | {over_share:.3f} ± " in rows["train-by-naive"]
-    missed = told.rpartition("share: ")[2].partition(". ")[0].split(", ")
+    missed = told.rpartition(" %: ")[2].partition(". ")[0].split(", ")
     assert f"{len(missed)} of {len(rows)} ways" in SECTIONS.missed_from_one_gpu(
         report, "in-turn", CASES
     )
