@@ -174,10 +174,12 @@ def cell_input(cell: Cell, target: Target, out: str, locks: str) -> str:
 def compile_threads(cell: Cell, target: Target) -> dict[str, str]:
     """Return the environment that bounds the processes in which Inductor compiles.
 
-    Each of them imports torch, and by default there are as many as cores, for each cell. Under a
-    profiler's program there are none, because it would follow them.
+    Each of them imports torch, and by default there are as many as cores, for each cell. A cell
+    that tunes alone has all cores. Under a profiler's program there are no such processes, because
+    it would follow them.
     """
-    threads = 1 if KINDS[cell.capture].tool else min(_COMPILE_THREADS, target.cores)
+    most = target.cores if cell.alone else min(_COMPILE_THREADS, target.cores)
+    threads = 1 if KINDS[cell.capture].tool else most
     return {"TORCHINDUCTOR_COMPILE_THREADS": str(threads)}
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 Run = Callable[[], object]
-_SETTLE_S, _MEASURE_S = 0.2, 0.4
+_SETTLE_S, _MEASURE_S = 0.2, 0.3
 _FIRST = 3
 
 

@@ -95,6 +95,19 @@ def test_inductor_has_few_compile_processes_and_none_under_a_profiler(engine: Lo
     assert threads == {"timing": few, "memory": few, "nsys": "1", "ncu": "1"}
 
 
+def test_a_cell_that_tunes_alone_compiles_on_all_cores(here: Target) -> None:
+    problem = manifest.find(CHECKOUT / "problems", "1")
+    host = Host(replace(here, cores=16))
+    engine = make("local", problem, host, Options(python=Path("/opt/python")))
+    threads = [
+        engine.command(replace(cell(capture), alone=alone), OUT, SCRATCH).env[
+            "TORCHINDUCTOR_COMPILE_THREADS"
+        ]
+        for capture, alone in (("timing", True), ("timing", False), ("ncu", True))
+    ]
+    assert threads == ["16", "4", "1"]
+
+
 def test_caches_are_the_variants_own_and_scratch_the_cells(engine: Local) -> None:
     env = {
         variant: engine.command(cell("timing", variant), OUT, SCRATCH).env
