@@ -5,7 +5,7 @@ import shlex
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,7 +14,7 @@ from harness.evidence.cell_record import CellRecord
 from harness.evidence.kinds import KINDS
 from harness.problem.model import Problem
 from harness.problem.plan import Cell
-from harness.run.durations import Key
+from harness.run.durations import Known
 from harness.run.session import Here
 from harness.store.run_folder import Run
 
@@ -46,7 +46,7 @@ class Executed(Protocol):
         ...
 
 
-def opening(asked: Here, expected: Mapping[Key, float]) -> str:
+def opening(asked: Here, expected: Known) -> str:
     """Return how many cells a run has of how many, and how long they will take."""
     cells, whole, left = len(asked.cells), asked.of_all(), len(asked.to_run)
     path = "the short path of " if asked.selected.short else ""
@@ -56,16 +56,14 @@ def opening(asked: Here, expected: Mapping[Key, float]) -> str:
     return f"{path}{asked.problem.folder.name}: {counted}{going_on}{duration}"
 
 
-def _duration(asked: Here, expected: Mapping[Key, float]) -> str:
-    seconds = Estimate(asked.to_run, expected, asked.jobs).left(0.0)
-    if seconds is not None:
-        return f"; about {in_words(seconds)} by earlier runs, after set-up"
-    elsewhere = asked.durations_elsewhere()
-    if elsewhere is None:
+def _duration(asked: Here, expected: Known) -> str:
+    seconds = Estimate(asked.to_run, expected.by_cell, asked.jobs).left(0.0)
+    if seconds is None:
         return "; how long they take here is not known yet"
-    machine, there = elsewhere
-    seconds = Estimate(asked.to_run, there, asked.jobs).left(0.0) or 0.0
-    return f"; not timed here yet: about {in_words(seconds)} as on the {machine} of the report"
+    if expected.machine:
+        told = f"about {in_words(seconds)} as on the {expected.machine} of the report"
+        return f"; not all timed here yet: {told}"
+    return f"; about {in_words(seconds)} by earlier runs, after set-up"
 
 
 def interrupted(work: Executed, argv: Sequence[str]) -> Iterator[str]:

@@ -1,11 +1,10 @@
 """``harness run --dry-run``: the cells of a run, and how long each took before."""
 
-from collections import Counter
 from dataclasses import dataclass
+from statistics import mean
 
 from harness.cli import account, output
 from harness.cli.progress import in_words
-from harness.run.durations import key_of
 from harness.run.session import Here
 
 _UNKNOWN = "–"
@@ -26,16 +25,15 @@ class PlannedCell:
 def show(asked: Here) -> None:
     """Print a row a case, variant and capture: how many cells it has, and the seconds of one."""
     expected = asked.durations()
-    counts = Counter(key_of(cell) for cell in asked.to_run)
+    alike: dict[tuple[str, str, str], list[float | None]] = {}
+    for cell in cells(asked):
+        alike.setdefault((cell.case, cell.variant, cell.capture), []).append(cell.expected_s)
     output.prose(account.opening(asked, expected))
     output.table(
         ("case", "variant", "capture", "cells", "each takes", "together"),
-        [
-            (*key, str(count), *(_took(expected.get(key), times) for times in (1, count)))
-            for key, count in counts.items()
-        ],
+        [(*key, str(len(seconds)), *_took(seconds)) for key, seconds in alike.items()],
     )
-    if not expected:
+    if not expected.by_cell:
         output.prose(
             "how long a cell takes is known once it was run here, or on a GPU of this model"
         )
@@ -43,7 +41,7 @@ def show(asked: Here) -> None:
 
 def cells(asked: Here) -> list[PlannedCell]:
     """Return each cell with its duration in seconds, in the order of the run."""
-    expected = asked.durations()
+    expected = asked.durations().by_cell
     return [
         PlannedCell(
             cell.id,
@@ -51,11 +49,13 @@ def cells(asked: Here) -> list[PlannedCell]:
             cell.case,
             cell.capture,
             cell.round,
-            expected.get(key_of(cell)),
+            duration.whole if (duration := expected.get(cell.name)) else None,
         )
         for cell in asked.to_run
     ]
 
 
-def _took(seconds: float | None, times: int) -> str:
-    return _UNKNOWN if seconds is None else in_words(times * seconds)
+def _took(seconds: list[float | None]) -> tuple[str, str]:
+    """Return the mean and the sum of cells' durations in words, where they are known."""
+    known = [each for each in seconds if each is not None]
+    return (in_words(mean(known)), in_words(sum(known))) if known else (_UNKNOWN, _UNKNOWN)

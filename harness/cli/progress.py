@@ -12,48 +12,53 @@ from rich.text import Text
 
 from harness.ground.plain import plain
 from harness.problem.plan import Cell
-from harness.run.durations import Key, key_of
+from harness.run.durations import Duration
 
 _REFRESH_HZ = 2  # drawing takes CPU time beside a measurement
 
 
 class Estimate:
-    """Estimates the seconds that a run has left; ``expected`` are durations of earlier runs.
+    """Estimates the seconds that a run has left; ``expected`` are durations by a cell's name.
 
     A cell without an earlier duration is expected to take the mean of this run's cells, at first
-    that of earlier runs; nothing is estimated while both are unknown. ``jobs`` cells run side by
-    side.
+    that of earlier runs; nothing is estimated while both are unknown. ``jobs`` cells set up side by
+    side, and one measures.
     """
 
-    def __init__(self, cells: Sequence[Cell], expected: Mapping[Key, float], jobs: int = 1) -> None:
-        self._expected = expected
-        self._waiting = {cell.id: key_of(cell) for cell in cells}
-        self._running: dict[str, tuple[Key, float]] = {}
+    def __init__(
+        self, cells: Sequence[Cell], expected: Mapping[str, Duration], jobs: int = 1
+    ) -> None:
+        self._expected = {
+            cell.id: expected[cell.name].of_run(cell, jobs)
+            for cell in cells
+            if cell.name in expected
+        }
+        self._waiting = {cell.id for cell in cells}
+        self._running: dict[str, float] = {}
         self._durations: list[float] = []
         self._jobs = jobs
 
     def start(self, cell: Cell, now: float) -> None:
         """Note that a cell starts at ``now``, in seconds of any clock."""
-        self._running[cell.id] = self._waiting.pop(cell.id), now
+        self._waiting.remove(cell.id)
+        self._running[cell.id] = now
 
     def end(self, cell: Cell, seconds: float) -> None:
         """Note that a cell ended after ``seconds``."""
         del self._running[cell.id]
-        self._durations.append(seconds)
+        self._durations.append(seconds / self._jobs)
 
     def left(self, now: float) -> float | None:
         """Return the seconds from ``now`` to the end of the run, None if they are unknown."""
-        ahead = [self._duration(key) for key in self._waiting.values()]
-        for key, started in self._running.values():
-            duration = self._duration(key)
-            ahead.append(None if duration is None else max(0.0, duration - (now - started)))
-        if any(seconds is None for seconds in ahead):
-            return None
-        return sum(seconds or 0.0 for seconds in ahead) / self._jobs
-
-    def _duration(self, key: Key) -> float | None:
         durations = self._durations or self._expected.values()
-        return self._expected.get(key, mean(durations) if durations else None)
+        if not durations:
+            return None if self._waiting or self._running else 0.0
+        usual = mean(durations)
+        ahead = sum(self._expected.get(cell, usual) for cell in self._waiting)
+        for cell, started in self._running.items():
+            spent = (now - started) / self._jobs
+            ahead += max(0.0, self._expected.get(cell, usual) - spent)
+        return ahead
 
 
 class Progress:
@@ -65,7 +70,7 @@ class Progress:
     def __init__(
         self,
         cells: Sequence[Cell],
-        expected: Mapping[Key, float] | None = None,
+        expected: Mapping[str, Duration] | None = None,
         *,
         done: int = 0,
         jobs: int = 1,

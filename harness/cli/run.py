@@ -14,7 +14,7 @@ from harness.cli.problem_argument import Problem
 if TYPE_CHECKING:
     from harness.analysis.scope import Scope
     from harness.cli.account import Executed
-    from harness.run.durations import Key
+    from harness.run.durations import Known
     from harness.run.session import Here, Request, Work
 
 _SOME_FAILED = 4
@@ -201,9 +201,7 @@ def _carried_out(asked: "Here", *, worklog: bool, json: bool) -> int:
     return failed
 
 
-def _installed(
-    asked: "Here", expected: dict["Key", float], messages: list[str], *, json: bool
-) -> "Work":
+def _installed(asked: "Here", expected: "Known", messages: list[str], *, json: bool) -> "Work":
     """Say what a run will do, build its engine and make its folder; ``messages``: for JSON."""
     from harness.cli import account
     from harness.cli.waiting import Waiting
@@ -239,7 +237,7 @@ def _on_cluster(
         raise typer.Exit(_SOME_FAILED)
 
 
-def _execute(work: "Work", expected: dict["Key", float], *, quiet: bool) -> int:
+def _execute(work: "Work", expected: "Known", *, quiet: bool) -> int:
     """Run the cells and return how many failed; say how to go on if interrupted."""
     from harness.cli import account
     from harness.cli.progress import Progress
@@ -247,7 +245,7 @@ def _execute(work: "Work", expected: dict["Key", float], *, quiet: bool) -> int:
     left = work.to_run
     done = len(work.cells) - len(left)
     try:
-        with Progress(left, expected, done=done, jobs=work.jobs, quiet=quiet) as progress:
+        with Progress(left, expected.by_cell, done=done, jobs=work.jobs, quiet=quiet) as progress:
             work.execute(progress.notify)
     except KeyboardInterrupt:
         for line in account.interrupted(work, sys.argv):

@@ -19,7 +19,7 @@ from harness.problem import comparisons, manifest, state
 from harness.problem.model import Problem
 from harness.problem.plan import Able, Cell, Selected, has_short_path, plan
 from harness.run import calibrate, durations, lanes, provenance
-from harness.run.durations import Key
+from harness.run.durations import Known
 from harness.run.execute import Execution, Notify, locks, unfinished
 from harness.run.lanes import GpuLane
 from harness.run.output import OUT
@@ -106,14 +106,10 @@ class Here(Session):
         here = able(target, self.request.engine)
         return len(plan(self.problem, Selected(), target.device, here=here))
 
-    def durations(self) -> dict[Key, float]:
-        """Return the seconds that the same cells took before on this model of machine."""
+    def durations(self) -> Known:
+        """Return what the same cells took before, on this model of machine if it is known."""
         name, target = self.problem.folder.name, self.node.target.name
-        return durations.earlier(checkout.runs(), checkout.reports(), name, target, self.cells)
-
-    def durations_elsewhere(self) -> tuple[str, dict[Key, float]] | None:
-        """Return a machine that a report was made on, and the cells' seconds there."""
-        return durations.published(checkout.reports(), self.problem.folder.name, self.cells)
+        return durations.known(checkout.runs(), checkout.reports(), name, target, self.cells)
 
     def downloads(self) -> Downloads:
         """Return the downloads of the first engine to try."""

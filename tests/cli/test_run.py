@@ -272,7 +272,9 @@ def test_a_run_says_first_what_it_downloads_and_how_long_it_took_on_another_mach
     monkeypatch.setattr(Toy, "downloads", lambda *_: wanted)
     done = harness(monkeypatch)
     first, second, *_ = done.stdout.splitlines()
-    assert first.startswith("the short path of 9-example: 6 of 20 cells; not timed here yet: about")
+    assert first.startswith(
+        "the short path of 9-example: 6 of 20 cells; not all timed here yet: about"
+    )
     assert first.endswith("as on the other GPU of the report")
     assert second == in_words(wanted)
     assert "/somewhere" not in harness(monkeypatch, "--json").stdout

@@ -34,7 +34,7 @@ def readers(own: OwnFiles) -> dict[Path, Read]:
 
     def run() -> object:
         opened = Run.open(own.run.folder)
-        durations.earlier(own.run.folder.parents[1], own.report.parents[1], "9-example", "", [])
+        durations.known(own.run.folder.parents[1], own.report.parents[1], "9-example", "", [])
         return opened.provenance, opened.unsealed
 
     def ceilings() -> bool:
