@@ -50,7 +50,7 @@ class Differing(_Open):
 
 
 class Found(_Open):
-    """A finding: its share of the time, what removing it gains at most, how sure it is.
+    """A finding: its share of the time, what removing it gains by estimate, how sure it is.
 
     ``parts``: the findings that it tells together, as one fix removes them.
     """

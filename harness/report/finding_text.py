@@ -9,7 +9,6 @@ from harness.analysis.diagnose.finding import (
     HEALTHY,
     MEMORY,
     MULTI_GPU,
-    SERVING,
     Diagnosis,
     Evidence,
     Finding,
@@ -113,8 +112,7 @@ def costs(finding: Finding) -> str:
     if finding.id == ABSTAIN:
         return f"{share} of the {whole} is unexplained"
     explains = f"explains {share} of the {whole}" if share else ""
-    most = "about" if finding.level == SERVING else "at most"
-    gains = "" if finding.gain is None else f"removing it gains {most} {_percent(finding.gain)}"
+    gains = "" if finding.gain is None else f"removing it gains about {_percent(finding.gain)}"
     return ", ".join(part for part in (explains, gains) if part)
 
 

@@ -21,9 +21,6 @@ MEMORY: Level = "memory"
 MULTI_GPU: Level = "multi-GPU"
 """The level of findings on several GPUs, which say where these wait longest."""
 
-SERVING: Level = "serving"
-"""The level of findings on loads, whose gains are estimates and no upper limits."""
-
 HEALTHY = "healthy"
 ABSTAIN = "abstain"
 OUT_OF_MEMORY = "out-of-memory"
@@ -49,7 +46,7 @@ class Finding:
     """A cause that the evidence bears out.
 
     ``where`` names the device, the range or the kernel. ``share`` is the time that the cause
-    explains, ``gain`` the most time that removing it can save: fractions of the subject's time
+    explains, ``gain`` what removing it saves by estimate: fractions of the subject's time
     (of a memory finding, of its peak), None where the evidence does not say. ``confidence`` lies in
     [0, 1]. ``fix`` are families of remedies, ``next`` what to capture where the evidence ends,
     as hints (harness.analysis.hint) where not every program can follow; ``title`` says the cause in

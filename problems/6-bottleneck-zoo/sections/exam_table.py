@@ -87,8 +87,7 @@ def _sentence(answers: list[Answer]) -> Markdown:
         f" Of {len(errors)} gains that the diagnosis predicts, half are off by at most"
         f" {100 * median(errors):.0f} % of what the twin gained, and"
         f" {sum(error >= _FAR_OFF for error in errors)} by {100 * _FAR_OFF:.0f} % or more;"
-        f" {more} twins gained more, by over a hundredth of the time or memory, as they cure more"
-        " than what is named."
+        f" {more} twins gained more, by over a hundredth of the time or memory."
         if errors
         else ""
     )
