@@ -296,7 +296,7 @@ def test_each_side_of_a_turn_settles_before_it_is_timed(monkeypatch: pytest.Monk
     monkeypatch.setattr(turns.time, "perf_counter", lambda: now)
     found = turns.in_turns(costing(0.02), costing(0.04), 3, lambda: None)
     assert found == [(pytest.approx(0.02), pytest.approx(0.04))] * 3
-    assert runs == {0.02: 3 + 3 * 15, 0.04: 3 + 3 * 8}  # by a first step of 40 and of 80 ms
+    assert runs == {0.02: 3 + 3 * 13, 0.04: 3 + 3 * 7}  # by a first step of 40 and of 80 ms
 
 
 def test_the_text_is_plain_and_says_its_source() -> None:
